@@ -279,6 +279,7 @@ void bind_export(py::module_& m) {
           "check", [](const PythonExportOptions& o) { return check_level_name(o.check); },
           [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
       .def_readwrite("checked", &PythonExportOptions::checked)
+      .def_readwrite("counts", &PythonExportOptions::counts)
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
       .def_readwrite("info", &PythonExportOptions::info)
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),

@@ -34,7 +34,6 @@ class Example:
         self.args, self.kwargs = tuple(args), dict(kwargs or {})
         self._taken = set()
         self.inputs, self.arrays = [], set()
-        self._attributes = {}  # of inputs by name
         bound = bind(target, self.args, self.kwargs)
         named = [p.name for p, _, _ in bound if p.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)]
         self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # as `inputs` are ordered
@@ -43,21 +42,7 @@ class Example:
         except Opaque as opaque:
             raise ExportError(f"argument '{opaque.path}': {opaque.why}; it would have to be compared at each call of the bundle",
                               "invalid argument") from None
-        if not self._is_rebuilt(target):
-            raise ExportError("the class of an argument changes or reorders the tensors that are put into it: give a plain list, tuple or "
-                              "dict", "invalid argument")
         self.inputs = [(name, tensor.clone(memory_format=torch.contiguous_format)) for name, tensor in self.inputs]  # values, each in memory of its own
-
-    def _is_rebuilt(self, target):
-        """Whether call() gives what was given: containers of other classes are made anew around other tensors."""
-        args, kwargs = self.call([tensor for _, tensor in self.inputs])
-        taken, leaves = set(), []
-        for parameter, value, is_given in bind(target, args, kwargs):
-            if is_given:
-                leaves += trees.flatten(value, _path_of(parameter), is_input, taken, arguments=True)[1]
-        return len(leaves) == len(self.inputs) and all(
-            name == known and (leaf is tensor or isinstance(leaf, numpy.ndarray) and leaf.tobytes() == tensor.numpy().tobytes())
-            for (name, leaf), (known, tensor) in zip(leaves, self.inputs))
 
     def _describe(self, parameter, value, is_given):
         described = {"name": parameter.name, "kind": _KINDS[parameter.kind]}
@@ -69,19 +54,11 @@ class Example:
         path = _path_of(parameter)
         described["item"], leaves = trees.flatten(value, path, is_input, self._taken, arguments=True)
         for name, leaf in leaves:
-            self._take_attributes(described["item"], name, leaf)
             if isinstance(leaf, numpy.ndarray):
                 self.arrays.add(name)
             self.inputs.append((name, _as_tensor(name, leaf)))
         trees.mark(described["item"], self.arrays, numpy=True)
         return described
-
-    def _take_attributes(self, item, name, leaf):
-        """Attributes that somebody gave a tensor are fixed."""
-        given = vars(leaf) if type(leaf) is torch.Tensor else {}
-        if given:
-            trees.mark(item, {name}, attributes=trees.describe_attributes(given, name))
-            self._attributes[name] = given
 
     def call(self, tensors, array=lambda tensor: tensor.numpy()):
         """(args, kwargs) with these tensors, in the order of `inputs`; array(tensor) makes an array of NumPy of one."""
@@ -89,10 +66,7 @@ class Example:
 
         def make(leaf):
             (name, _), tensor = next(following)
-            if name in self.arrays:
-                return array(tensor)
-            tensor.__dict__.update(self._attributes.get(name, ()))
-            return tensor
+            return array(tensor) if name in self.arrays else tensor
 
         return trees.replace((self.args, self.kwargs), is_input, make)
 
@@ -206,8 +180,8 @@ def _refuse(name, why):
 
 def _as_tensor(name, value):
     tensor = _tensor_of_array(name, value) if isinstance(value, numpy.ndarray) else value
-    if isinstance(tensor, torch.nn.Parameter):
-        _refuse(name, "is a Parameter: make it a part of the module, or give parameter.detach()")
+    if tensor.requires_grad:
+        tensor = tensor.detach()
     if type(tensor) is not torch.Tensor:
         _refuse(name, f"is a {type_name(tensor)}, a subclass of torch.Tensor: give a plain tensor")
     if tensor.layout is not torch.strided or tensor.is_quantized:
@@ -217,8 +191,6 @@ def _as_tensor(name, value):
     if tensor.dtype not in _DTYPES:
         _refuse(name, f"has the dtype {tensor.dtype}, which bundles do not have; they have "
                       + ", ".join(str(dtype).removeprefix("torch.") for dtype in _DTYPES))
-    if tensor.requires_grad:
-        _refuse(name, "requires grad, and a bundle computes no gradients for its caller: give x.detach()")
     return tensor
 
 

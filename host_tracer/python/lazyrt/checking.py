@@ -1,12 +1,10 @@
 """What the module itself gives, for the check after an export: its results by name, and how they are nested."""
 
-import dataclasses
-
 import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lazyrt import trees
+from lazyrt import fixed, trees
 from lazyrt.size_numbers import numbers_held
 
 _NUMBERS = (bool, int, float)
@@ -21,21 +19,20 @@ def level_name(check):
 
 
 class Reference:
-    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; `export` puts it back."""
+    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; whoever exports puts it back.
+    `names` are those of the results in the bundle's order, `descriptions` theirs; several where samples gave other constants."""
 
-    def __init__(self, job, sample, run, descriptions):
-        self._job, self._sample = job, sample
-        self.sources = job.sources
-        self._entries = run.entries
-        self._descriptions = descriptions  # of the results; several where samples gave other constants
+    def __init__(self, capture, sample, names, descriptions):
+        self.sources = capture.sources
+        self._eager, self._phases = capture.eager, capture.phases
+        self._sample, self._names, self._descriptions = sample, names, descriptions
         self._numbers = None
 
     def __call__(self, inputs, reset):
         """(results in the order of the bundle's, what differs in their structure or "")"""
-        if reset or self._job.lent is None:
-            self._job.lend_buffers()
-        self._job.arguments.restore()  # a cache that the last call has filled is given anew
-        return self._values(self._job.call_eagerly(self._sample, _clones(inputs), self._job.lent))
+        if reset or not self._eager.is_begun:
+            self._eager.begin()
+        return self._values(self._eager.next_call(self._sample, inputs))
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
@@ -47,7 +44,7 @@ class Reference:
 
     def _held(self):
         if self._numbers is None:
-            self._numbers = numbers_held(self._job.state.first.picture.holdings())
+            self._numbers = numbers_held(self._phases.first.snapshot.holdings())
         return self._numbers
 
     def _values(self, result):
@@ -55,11 +52,11 @@ class Reference:
         for index, description in enumerate(self._descriptions):
             found = {}
             try:
-                trees.collect(_with_numbers_open(description), result, found)
-            except ValueError as error:
-                difference = difference or str(error)
+                trees.match(_with_numbers_open(description), result, found)
+            except trees.Mismatch as other:
+                difference = difference or mismatch_text(other)
                 continue
-            values = [_output(found[name]) for name, _ in self._entries]
+            values = [_output(found[name]) for name in self._names]
             return values + ([index] if len(self._descriptions) > 1 else []), ""
         return [], difference
 
@@ -77,14 +74,11 @@ class Reference:
 
     def _record(self, calls):
         """(operator, arguments, place) of all that the last of the calls does."""
-        buffers = self._job.fresh_buffers()
-        for inputs in calls[:-1]:
-            self._job.call_eagerly(self._sample, _clones(inputs), buffers)
-            self._job.arguments.restore()
-        last = _clones(calls[-1])
-        known = [*last, *self._job.program.parameters().values(), *buffers.values()]
-        with _Recorder(self._job.sources, known) as recorder:
-            self._job.call_eagerly(self._sample, last, buffers)
+        with self._eager.in_a_row():
+            for inputs in calls[:-1]:
+                self._eager.next_call(self._sample, inputs)
+            recorder = _Recorder(self.sources, self._eager.program.registered().values())
+            self._eager.next_call(self._sample, calls[-1], recorder)
         return recorder.calls
 
 
@@ -132,10 +126,6 @@ def _with_numbers_open(description):
     return {**description, "items": [_with_numbers_open(item) for item in description["items"]]}
 
 
-def _clones(tensors):
-    return [tensor.detach().clone() for tensor in tensors]
-
-
 def _output(value):
     """A tensor of its own, since a later call may write into what this one returned; a number stays one."""
     if isinstance(value, torch.Tensor):
@@ -143,54 +133,31 @@ def _output(value):
     return value if value is None or type(value) in _NUMBERS else torch.as_tensor(value).clone()
 
 
-def _kind_of(value):
-    if isinstance(value, torch.Tensor):
-        return "a tensor"
-    if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}"
-    if isinstance(value, dict):
-        return f"a {type(value).__name__} of {list(value.keys())}"
-    return repr(value) if value is None or isinstance(value, (*_NUMBERS, str)) else f"a {type(value).__name__}"
-
-
-def structure_difference(ours, eager, path=""):
+def structure_difference(ours, eager, description):
     """How the loaded bundle's result is nested or typed otherwise than the module's; "" where it is not."""
-    where = f"the result's '{path}'" if path else "the result"
-    if isinstance(eager, numpy.generic) != isinstance(ours, numpy.generic):
-        return f"{where} is {_kind_of(ours)}, the module's {_kind_of(eager)}"
-    if isinstance(eager, torch.Tensor):
-        if not hasattr(ours, "shape"):
-            return f"{where} is {_kind_of(ours)}, the module's a tensor"
-        same = tuple(ours.shape) == tuple(eager.shape) and (not isinstance(ours, torch.Tensor) or ours.dtype == eager.dtype)
-        return "" if same else f"{where} is {_tensor_text(ours)}, the module's {_tensor_text(eager)}"
-    if eager is None or type(eager) in (*_NUMBERS, str):
-        same = type(ours) is type(eager) and (ours == eager or isinstance(eager, float))
-        return "" if same else f"{where} is {ours!r}, the module's {eager!r}"
-    if isinstance(ours, trees.Record):
-        return _record_difference(ours, eager, path)
-    if isinstance(eager, (tuple, list)):
-        if not isinstance(ours, tuple if isinstance(eager, tuple) else list) or len(ours) != len(eager):
-            return f"{where} is {_kind_of(ours)}, the module's {_kind_of(eager)}"
-        return _first(structure_difference(a, b, f"{path}.{i}" if path else str(i)) for i, (a, b) in enumerate(zip(ours, eager)))
-    if isinstance(eager, dict) and isinstance(ours, dict):
-        if list(ours) != list(eager):
-            return f"{where} has the keys {list(ours)}, the module's {list(eager)}"
-        return _first(structure_difference(ours[k], eager[k], f"{path}.{k}" if path else str(k)) for k in ours)
-    return ""
+    opened, given, wanted = _with_all_open(description, "result"), {}, {}
+    try:
+        trees.match(opened, ours, given)
+        trees.match(opened, eager, wanted)
+    except trees.Mismatch as other:
+        return mismatch_text(other)
+    pairs = [(name, _type_text(given[name]), _type_text(value)) for name, value in wanted.items()]
+    return next((f"'{name}' is {a}, the module's {b}" for name, a, b in pairs if b and a != b), "")
 
 
-def _record_difference(ours, eager, path):
-    fields = list(ours._fields)  # .keys may be one of them
-    if dataclasses.is_dataclass(eager):
-        given = [f.name for f in dataclasses.fields(eager) if getattr(eager, f.name, None) is not None]
-        if given != fields:
-            return f"the result{path and f's {path!r}'} has the fields {fields}, the module's {given}"
-    return _first(structure_difference(ours._fields[k], getattr(eager, k), f"{path}.{k}" if path else k) for k in fields if hasattr(eager, k))
+def _with_all_open(description, name):
+    """The description with each leaf as a tensor of this name."""
+    if "items" not in description:
+        return {"kind": "tensor", "name": name}
+    return {**description, "items": [_with_all_open(item, f"{name}.{i}") for i, item in enumerate(description["items"])]}
 
 
-def _first(differences):
-    return next((text for text in differences if text), "")
+def mismatch_text(other):
+    """What trees.match has found of a result."""
+    return other.text or f"'{other.path or 'result'}' is {other.was} in the capture and {fixed.short_repr(other.value)} in eager"
 
 
-def _tensor_text(tensor):
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+def _type_text(value):
+    if isinstance(value, (torch.Tensor, numpy.ndarray)):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    return f"a {type(value).__name__}" if value is None or isinstance(value, numpy.generic) or type(value) in (*_NUMBERS, str) else ""

@@ -1,8 +1,6 @@
-"""What the code of a program mentions: globals, attributes, modules that it imports."""
+"""What the code of a program mentions, and whose code it is."""
 
-import ast
 import functools
-import linecache
 import os
 import pathlib
 import sys
@@ -42,26 +40,12 @@ def is_file_of_library(file):
 
 @functools.lru_cache(maxsize=None)
 def global_names(code):
-    """Names of globals and attributes in the code and in what it defines, texts that could be such names among them; those that
-    some function of its file assigns to as globals."""
+    """Names of globals and attributes in the code and in what it defines, in order."""
     names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names.update(dict.fromkeys(global_names(constant)[0]))
-        elif isinstance(constant, str) and all(part.isidentifier() for part in constant.split(".")):
-            names[constant] = None
-    return list(names), _declared_global(code.co_filename)
-
-
-@functools.lru_cache(maxsize=None)
-def _declared_global(file):
-    source = "".join(linecache.getlines(file))
-    if "global " not in source:
-        return frozenset()
-    try:
-        return frozenset(name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Global) for name in node.names)
-    except SyntaxError:
-        return frozenset()
+            names.update(dict.fromkeys(global_names(constant)))
+    return list(names)
 
 
 def attributes_of(value):

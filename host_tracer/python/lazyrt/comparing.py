@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextvars
 import json
 import os
 from typing import Any
 
 from lazyrt import _tracer
-from lazyrt.errors import Error
-from lazyrt.exporting import _Export, _example, _one_at_a_time
+from lazyrt.exporting import capturing, example_of, exclusively, explore, set_samples
 from lazyrt.programs import Program
 
 
@@ -41,37 +39,19 @@ class Comparison:
         return f"<lazyrt.Comparison: {self._verdict.splitlines()[0]}>"
 
 
-class _Compare(_Export):
-    """An export that ends beside a bundle that is there already."""
-
-    def __init__(self, program: Program, bundle: str, backend: str, threads: int, bound: float, progress: Any) -> None:
-        super().__init__(program, (), False, progress)
-        self.how = (bundle, backend, threads, bound)
-        self.found: Comparison | None = None
-        self.failed: Error | None = None  # not the export's
-
-    @staticmethod
-    def _refuse_errors(report: Any) -> None:
-        """What would be wrong for other inputs does not mind for these."""
-
-    def _complete(self, report: Any, traces: Any, options: Any) -> None:
-        bundle, backend, threads, bound = self.how
-        try:
-            self.found = Comparison(*_tracer.compare(bundle, traces[0], backend, threads, bound, self.progress))
-        except Error as error:
-            self.failed = error
-
-
 def compare(path: Any, model: Any, args: Any, kwargs: Any, backend: str, threads: int, bound: float, progress: Any) -> Comparison:
-    """What lazyrt.compare does, and says."""
+    """What lazyrt.compare does, and says. What would be wrong for other inputs is no error here."""
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no bundle {path}")
-    with _one_at_a_time:
-        job = _Compare(Program(model), path, backend, threads, bound, progress)
-        sample = _example(job.program, args, kwargs)
-        contextvars.copy_context().run(job.run, [sample], path, "none", True, None)
-    if job.failed is not None:
-        raise job.failed
-    assert job.found is not None
-    return job.found
+
+    def run() -> Comparison:
+        program = Program(model)
+        sample = example_of(program, args, kwargs)
+        with capturing(program, [sample], allow=[], second_trace=False) as (capture, _):
+            steps = explore(capture, [sample])
+            set_samples(capture.eager, steps)
+            capture.eager.restore()
+            return Comparison(*_tracer.compare(path, steps[0].trace, backend, threads, bound, progress))
+
+    return exclusively(run)

@@ -11,7 +11,6 @@ Inputs are values: how they lie in memory, whether two are one object and what e
 
 from lazyrt import fixed, trees
 from lazyrt.errors import InputError
-from lazyrt.fixed import Opaque
 
 MISSING = object()
 _TAKES_POSITION = ("positional", "either")
@@ -80,7 +79,14 @@ def match(parameters, values, flat):
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
             raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
-        _Matcher(found).match(item, value, path)
+        given = {}
+        try:
+            trees.match(item, value, given, path, arguments=True)
+        except trees.Mismatch as other:
+            raise _refusal(other.text) if other.text else _changed(other.path, other.was, _shown(other.value)) from None
+        for tensor in trees.tensors_of(item):
+            if tensor["name"] in given:
+                found[tensor["name"]] = _array(tensor, given[tensor["name"]])
     return found
 
 
@@ -103,155 +109,27 @@ def _match_missing(parameter, flat):
     raise _refusal(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
 
 
-class _Matcher:
-    """Compares a value with a description and collects the arrays in it."""
-
-    def __init__(self, found):
-        self._found = found
-
-    def match(self, item, value, path):
-        kind = item["kind"]
-        if kind == "tensor":
-            self._found[item["name"]] = _array(item, value, path)
-        elif kind in ("value", "fixed", "digest"):
-            _match_fixed(item, value, path)
-        elif kind == "object" and isinstance(value, trees.Record):
-            self._match_record(item, value, path)
-        else:
-            self._match_node(item, value, path)
-
-    def _match_node(self, item, value, path):
-        try:
-            node = None if is_array(value) else trees.open_node(value, path, True)
-        except Opaque as opaque:
-            raise _refusal(_opaque_text(opaque)) from None
-        wanted = item.get("class", item["kind"] if item["kind"] != "object" else None)
-        if node is None or node.kind != item["kind"] or not _same_class(wanted, node):
-            raise _changed(path, f"a {wanted or item['type']}", value)
-        self._match_keys(item, node, path)
-        if fixed.canonical(item.get("plain")) != fixed.canonical(node.more.get("plain")):
-            raise _refusal(f"'{path}' is of another class of the name {wanted} than when the bundle was exported, or has another one's attributes; a class that is made in a "
-                           "function is known by its code, which differs between versions of Python")
-        for mark in ("attributes", "absent"):
-            is_said = mark in item or mark == "attributes" and mark in node.more
-            if is_said and fixed.canonical(item.get(mark)) != fixed.canonical(node.more.get(mark)):
-                raise _refusal(f"'{path}' has other attributes than when the bundle was exported")
-        for key, child, given in zip(node.keys, item["items"], node.items):
-            self.match(child, given, _join(path, key))
-
-    @staticmethod
-    def _match_keys(item, node, path):
-        if "keys" not in item:
-            if len(node.items) != len(item["items"]):
-                raise _refusal(f"'{path}' has {len(node.items)} items, the bundle was exported with {len(item['items'])}")
-            return
-        ours, theirs = ([fixed.canonical(key) for key in keys] for keys in (item["keys"], map(_key, node.keys)))
-        more = [key for key, text in zip(node.keys, theirs) if text not in ours]
-        less = [key for key, text in zip(item["keys"], ours) if text not in theirs]
-        if more:
-            raise _refusal(f"'{_join(path, more[0])}' was not there when the bundle was exported")
-        if less:
-            raise _refusal(f"'{path}' lacks '{less[0]}'" if path else f"argument '{less[0]}' is missing; the bundle was exported with it")
-        if ours != theirs:
-            what = "keys" if item["kind"] == "dict" else "attributes"
-            raise _refusal(f"the {what} of '{path or 'the keyword arguments'}' come in another order than when the bundle was exported: {item['keys']}")
-
-    def _match_record(self, item, record, path):
-        """A Record has what it has; the rest is as at export."""
-        if record._type != item["type"]:
-            raise _changed(path, f"a {item['type']}", record)
-        for key, child in zip(item["keys"], item["items"]):
-            if key in record._fields:
-                self.match(child, record._fields[key], _join(path, key))
-            elif trees.tensor_names(child):
-                raise _refusal(f"'{path}' lacks '{key}'")
-        for key in record._fields:
-            if key not in item["keys"] and record._fields[key] is not None:
-                raise _refusal(f"'{_join(path, key)}' was not there when the bundle was exported")
-
-
-def _same_class(wanted, node):
-    return wanted is None or fixed.same_type(wanted, node.more.get("class", node.kind))
-
-
-def _key(key):
-    try:
-        return trees.describe_key(key, "")
-    except Opaque:
-        return {"kind": "opaque"}
-
-
-def _match_fixed(item, value, path):
-    if item["kind"] == "value" and "text" in item:  # version 1: it was not noted so that it can be compared
-        return
-    if is_array(value):
-        raise _changed(path, fixed.text_of(item), value)
-    try:
-        given = trees.flatten(value, path, is_array, arguments=True)[0]
-    except Opaque as opaque:
-        raise _changed(opaque.path, fixed.text_of(item), value) from None
-    if not _same_fixed(item, given):
-        raise _changed(path, fixed.text_of(item), value)
-
-
-def _same_fixed(item, given):
-    if fixed.canonical(item) == fixed.canonical(given):
-        return True
-    if item["kind"] != "fixed" or given["kind"] != "fixed":
-        return False
-    if item["type"] in ("class", "function"):
-        same = item["type"] == given["type"] and fixed.same_type(item["text"], given["text"])
-        return same and fixed.canonical(item.get("attributes")) == fixed.canonical(given.get("attributes"))
-    return fixed.same_type(item["type"], given["type"]) and fixed.canonical({**item, "type": ""}) == fixed.canonical({**given, "type": ""})
-
-
 # -------------------------------------------------------------------- arrays
 
 def is_array(value):
     """True for tensors, arrays of NumPy and other arrays that NumPy can read."""
-    cls = type(value)
-    if cls.__module__.startswith("numpy"):
-        return cls.__name__ == "ndarray" or "ndarray" in [base.__name__ for base in cls.__mro__]
-    return hasattr(cls, "__array_interface__") or hasattr(cls, "__array__")
+    return _is_numpy(value) or not type(value).__module__.startswith("numpy") and hasattr(type(value), "__array__")
 
 
 def _is_numpy(value):
-    return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in type(value).__mro__)
+    return ("numpy", "ndarray") in [(base.__module__, base.__name__) for base in type(value).__mro__]
 
 
-def _is_tensor(value):
-    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
-
-
-def _array(item, value, path):
+def _array(item, value):
+    name = item["name"]
     if value is None or not is_array(value):
-        raise _changed(path or item["name"], "an array" if item.get("numpy") else "a tensor", value)
-    if (type(value).__module__, type(value).__name__) not in _PLAIN_ARRAYS and (_is_numpy(value) or _is_tensor(value)):
-        raise _refusal(f"'{path or item['name']}' is a {fixed.type_name(value)}: give a plain array or tensor")
+        raise _changed(name, "an array" if item.get("numpy") else "a tensor", _shown(value))
+    bases = [(base.__module__, base.__name__) for base in type(value).__mro__]
+    if bases[0] not in _PLAIN_ARRAYS and set(_PLAIN_ARRAYS).intersection(bases):
+        raise _refusal(f"'{name}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
-        raise _changed(path or item["name"], "an array of NumPy", value)
-    _match_attributes(item, value, path or item["name"])
+        raise _changed(name, "an array of NumPy", _shown(value))
     return value
-
-
-def _match_attributes(item, value, path):
-    """What somebody has set on a tensor: t.scale = 2."""
-    given = dict(getattr(value, "__dict__", ())) if _is_tensor(value) else {}
-    try:
-        described = trees.describe_attributes(given, path) if given else None
-    except Opaque as opaque:
-        raise _refusal(_opaque_text(opaque)) from None
-    if fixed.canonical(described) == fixed.canonical(item.get("attributes")):
-        return
-    then, now = (_named_texts(each) for each in (item.get("attributes"), described))
-    name = next(name for name in {**then, **now} if then.get(name) != now.get(name))
-    was = f"was {then[name]}" if name in then else "was not there"
-    raise _refusal(f"'{path}.{name}' {was} when the bundle was exported, and now " + (f"is {now[name]}" if name in now else "is not"))
-
-
-def _named_texts(described):
-    """{name: text} of described attributes."""
-    return {} if described is None else {name: fixed.text_of(item) for name, item in zip(described["keys"], described["items"])}
 
 
 # -------------------------------------------------------------------- texts
@@ -260,19 +138,11 @@ def _refusal(text):
     return InputError(text, "invalid argument")
 
 
-def _changed(path, was, value):
-    return _refusal(f"'{path}' was {was} when the bundle was exported and is fixed; {_shown(value)} needs an export of its own")
+def _changed(path, was, now):
+    return _refusal(f"'{path}' was {was} when the bundle was exported and is fixed; {now} needs an export of its own")
 
 
 def _shown(value):
     if is_array(value):
         return f"an array of shape {list(getattr(value, 'shape', ()))}"
     return fixed.short_repr(value)
-
-
-def _opaque_text(opaque):
-    return f"'{opaque.path}': {opaque.why}"
-
-
-def _join(path, key):
-    return f"{path}.{key}" if path else str(key)

@@ -12,7 +12,7 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.results import same_results
-from lazyrt.state import SEED
+from lazyrt.eager import SEED
 from lazyrt.tensors import is_lazy, is_write, tensors_in
 
 _Tensor = torch.Tensor

@@ -1,7 +1,7 @@
 """Calls in a row: what a program keeps between them outside of its registered buffers.
 
 A program's calls are traced one after the other from the state in which it was found. What it keeps is taken in two parts.
-Places that hold tensors computed from inputs are *symbolic*: each is a state of the bundle, named by its path. All the rest (None or
+Places that hold tensors computed from inputs are *symbolic*: each is a state of the bundle, named by its path. All else (None or
 not, lengths, keys, flags, numbers, constant tensors) is compared as it is, and each different form of it is a *phase*: one variant
 of the bundle, which a run finds by the hidden state "lazyrt.phase". The program's code runs on symbolic tensors, and what it learns
 of them is guarded; so a phase seen once goes on in one way, and when one returns the sequence is known for good."""
@@ -10,9 +10,8 @@ import collections
 
 import torch
 
-from lazyrt import kept_numbers
 from lazyrt.errors import ExportError
-from lazyrt.reach import Contents, Held, Reach, TupleAt, can_replace
+from lazyrt.snapshot import Contents, Held, Snapshot, TupleAt, can_replace
 
 MOST_PHASES = 16
 PATIENCE = 3
@@ -22,36 +21,26 @@ _CONTAINERS = (list, dict, collections.deque, collections.OrderedDict, collectio
 
 
 class Phase:
-    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state. `apart`: path of a tensor that stands for one of the
-    capture -> names and paths of what lies in the memory of that one, and not in its own."""
+    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state."""
 
-    def __init__(self, picture, apart=None):
-        self.picture, self.apart = picture, apart or {}
-        self.paths = {path for path, _ in picture.tensors}
+    def __init__(self, snapshot):
+        self.snapshot = snapshot
 
     def key(self, names):
         """Equal for equal phases."""
-        key = {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.picture.places.items()}
-        key.update({path: ("array", str(array.dtype), array.shape, array.strides) for path, array in self.picture.arrays if path in names.arrays})
-        return key
+        return {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.snapshot.places.items()}
 
     def hidden(self, names, symbolic, taken):
         """{name: tensor} of the symbolic ones whose ids are not taken."""
-        return {names.of(path, tensor): tensor for path, tensor in self.picture.tensors
-                if path in symbolic and id(tensor) not in taken}
+        return {names.of(path, tensor): tensor for path, tensor in self.snapshot.tensors if path in symbolic and id(tensor) not in taken}
 
     def numbers(self, names):
         """{name: tensor} of the symbolic numbers."""
-        found = [(path, kept_numbers.as_tensor(number)) for path, number in self.picture.numbers if path in names.numbers]
-        return {names.of(path, tensor): tensor for path, tensor in found}
-
-    def arrays(self, names):
-        """{name: tensor} of the symbolic arrays of NumPy."""
-        found = [(path, torch.tensor(array)) for path, array in self.picture.arrays if path in names.arrays]
+        found = [(path, as_tensor(number)) for path, number in self.snapshot.numbers if path in names.numbers]
         return {names.of(path, tensor): tensor for path, tensor in found}
 
     def restore(self, given=None):
-        self.picture.restore(given)
+        self.snapshot.restore(given)
 
 
 def _token(token, symbolic, number):
@@ -60,13 +49,19 @@ def _token(token, symbolic, number):
     return ("symbolic", token.tensor.dtype, token.tensor.shape) if symbolic else ("tensor", type(token.tensor), token.content, *token.place)
 
 
+def as_tensor(number):
+    """An int or float as a tensor of the type in which the graph computes with it; None for an int that is too large."""
+    if isinstance(number, float):
+        return torch.tensor(float(number), dtype=torch.float64)
+    return torch.tensor(int(number)) if -2**62 < number < 2**62 else None
+
+
 class Names:
     """Which places are symbolic, and what their states are called: the path, with a type where one path has held several."""
 
     def __init__(self):
         self.symbolic = set()  # paths of tensors
         self.numbers = set()  # paths of numbers
-        self.arrays = set()  # paths of arrays of NumPy
         self._types = {}
 
     def of(self, path, tensor):
@@ -92,41 +87,36 @@ class Phases:
 
     def __init__(self, program):
         self.program = program
+        self.restless = []  # places that change with every call, where the phases come to no end
         self.contents = Contents(program.parameters().values())
         self.names = Names()
         self.counts = set()  # numbers that change with every call, followed as long as nothing but tensors comes of them
         self.follows_counts = True
         self.ignored = set()  # places that change with every call, as long as results do not depend on them
         self.unread = set()  # the same, and states that are written alone, when all is explored
-        self.now_symbolic, self.now_numbers, self.now_arrays = frozenset(), frozenset(), frozenset()
+        self.now_symbolic, self.now_numbers = frozenset(), frozenset()
         self.reads = {}  # path -> where a call decides by what an earlier one left there, None where that is not known
         self._asked = []  # names of states that calls of the last try decided by
-        self.written = set()  # names of the registered parameters and buffers that calls write
+        self.written = set()  # names of the registered parameters and buffers that calls write, as far as `is_traced`
+        self.is_traced = False
         self.computed = set()  # names of all into which some call writes what depends on inputs or states
         self.held = set()  # names of small buffers of whole numbers by which calls decide: each value of them is a phase of its own
         self._never_held = set()  # the same, where that comes to no end
         self._most = MOST_PHASES
         self.first = Phase(self.look())
         self.contents.first = False
-        refuse_one_way(self.first.picture)
+        refuse_one_way(self.first.snapshot)
         self.known = [self.first]
 
     def look(self):
-        """A picture of all that the program reaches now."""
+        """A snapshot of all that the program reaches now."""
         roots = [*self.program.roots.items()]
         if "" not in self.program.roots:
             roots.append((self.program.name, self.program.target))
-        return Reach(roots, self.contents, self.ignored)
+        return Snapshot(roots, self.contents, self.ignored)
 
     def restore(self):
         self.first.restore()
-
-    def restore_random(self):
-        """Generators of random numbers that the program has for itself."""
-        self.first.picture.restore_random()
-
-    def is_new(self, phase):
-        return self.find(phase) is None
 
     def find(self, phase):
         key = phase.key(self.names)
@@ -135,15 +125,15 @@ class Phases:
                 return i
         return None
 
-    def explore(self, samples, capture, calls_until_repeat):
+    def explore(self, samples, capture, eager):
         """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
-        come to an end, `restless` are the places to blame. `calls_until_repeat(sample, names, most)`: see below."""
+        come to an end, `restless` are the places to blame."""
         self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
-            self.restore_random()
+            self.first.snapshot.restore_random()
             self.first = Phase(self.look())
-            steps = self._try(samples, capture, calls_until_repeat)
+            steps = self._try(samples, capture, eager)
             if steps is not None:
                 return steps
             before, known = known, self._learned()
@@ -155,10 +145,10 @@ class Phases:
     def _learned(self):
         """What is known of the places, by which the next try differs from the last one."""
         names = self.names
-        found = (names.symbolic, names.numbers, names.arrays, self.ignored, self.counts, self.computed, self.reads, self.held)
+        found = (names.symbolic, names.numbers, self.ignored, self.counts, self.computed, self.reads, self.held)
         return *map(frozenset, found), self.follows_counts
 
-    def _try(self, samples, capture, calls_until_repeat):
+    def _try(self, samples, capture, eager):
         """The steps; None: something was learned of the places, so that all begins anew."""
         self.known, steps = [self.first], []
         for i, phase in enumerate(self.known):
@@ -177,21 +167,21 @@ class Phases:
             if len(self.known) > self._most:
                 self.restless = self._changing() or self._last_changed()
                 break
-        if self.held & self.computed and self._hold_no_more() or self._hold_more(steps, calls_until_repeat):
+        if self.held & self.computed and self._hold_no_more() or self._hold_more(steps, eager):
             return None
         self._asked = sorted(set().union(*(self.computed.intersection(step.trace.asked) for step in steps)))
         return None if self._asked else steps
 
-    def _hold_more(self, steps, calls_until_repeat):
+    def _hold_more(self, steps, eager):
         """Takes buffers by which calls decide for values of the phases, where eager comes back to one: a pointer into a ring, as in
         `at = int(self.at); self.ring[at] = x`."""
-        seen = {id(tensor) for _, tensor in self.first.picture.tensors}  # TorchScript's are not
+        seen = {id(tensor) for _, tensor in self.first.snapshot.tensors}  # TorchScript's are not
         buffers = {name: tensor for name, tensor in self.program.buffers().items() if id(tensor) in seen and _is_small_count(tensor)}
         candidates = self.written & buffers.keys() - self._never_held
         more = {name for name in candidates - self.held if any(step.trace.places_of_guards_on([name]) for step in steps)}
         if not more:
             return False
-        calls = calls_until_repeat(steps[0].sample, sorted(self.held | more), _MOST_HELD)
+        calls = _calls_until_repeat(eager, steps[0].sample, sorted(self.held | more), _MOST_HELD)
         if calls is None:
             self._never_held |= more
             return False
@@ -210,7 +200,7 @@ class Phases:
     def _captured(self, capture, sample, phase):
         """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
         # One capture runs the program several times: all its runs take the same for symbolic.
-        self.now_symbolic, self.now_numbers, self.now_arrays = map(frozenset, (self.names.symbolic, self.names.numbers, self.names.arrays))
+        self.now_symbolic, self.now_numbers = frozenset(self.names.symbolic), frozenset(self.names.numbers)
         try:
             trace, run = capture(sample, phase)
         except Exception:
@@ -232,12 +222,11 @@ class Phases:
         self.counts = set()
 
     def _follow_more(self):
-        """Takes numbers that change with every call for states, but those of other classes (NumPy's, an angle that wraps): they compute by rules of their own."""
+        """Takes numbers that change with every call for states, but those of other classes (an angle that wraps): they compute by rules of their own."""
         if not self.follows_counts:
             return False
-        picture = self.known[-1].picture
-        numbers = {path for path, number in picture.numbers if (type(number) in (int, float) or kept_numbers.is_kept(number))
-                   and kept_numbers.can_put(owner_of(picture, path)) and kept_numbers.as_tensor(number) is not None}
+        snapshot = self.known[-1].snapshot
+        numbers = {path for path, number in snapshot.numbers if type(number) in (int, float) and can_put(snapshot, path) and as_tensor(number) is not None}
         more = numbers.intersection(self._changing()) - self.names.numbers
         self.counts |= more
         self.names.numbers |= more
@@ -246,8 +235,7 @@ class Phases:
     def _is_misled(self, steps):
         """True when a call got a tensor or number as it is whose place is known as symbolic now."""
         calls = [step.run.call for step in steps]
-        return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers or call.plain_arrays & self.names.arrays
-                   for call in calls)
+        return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers for call in calls)
 
     def _number_of(self, phase):
         """The phase's number; a new one is added."""
@@ -255,8 +243,6 @@ class Phases:
         if found is None:
             self.known.append(phase)
             return len(self.known) - 1
-        for path, others in phase.apart.items():
-            self.known[found].apart[path] = others | self.known[found].apart.get(path, set())
         return found
 
     def take_for_read(self, paths):
@@ -282,9 +268,9 @@ class Phases:
         return [path for path in {**before, **after} if path not in before or path not in after or before[path] != after[path]]
 
     def _ignore_more(self):
-        """Takes what changes with every call for only written, until poison.py sees that results depend on it."""
-        picture = self.known[-1].picture
-        more = {root for root in (_place_of(picture, path) for path in self._changing()) if root is not None}
+        """Takes what changes with every call for only written, until a trial shows that results depend on it (see only_written.py)."""
+        snapshot = self.known[-1].snapshot
+        more = {root for root in (_place_of(snapshot, path) for path in self._changing()) if root is not None}
         more -= self.reads.keys() | self.ignored
         self.ignored |= more
         return bool(more)
@@ -294,54 +280,66 @@ def _is_small_count(tensor):
     return not tensor.is_floating_point() and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_COUNTS
 
 
-def owner_of(picture, path):
-    """What holds a place; of a tuple's item what holds the tuple."""
-    owner = picture.owners.get(path, (None,))[0]
-    holder = picture.owners.get(owner.path, (None,))[0] if isinstance(owner, TupleAt) else owner
-    return None if isinstance(holder, TupleAt) else holder
-
-
 def _is_inside(path, other):
     return path.startswith(other) and path[len(other)] in ".["
 
 
-def _place_of(picture, path):
+def _place_of(snapshot, path):
     """The path itself or that of the container that it lies in; None where something else could not be put there."""
-    if path in picture.containers:
-        return path if type(picture.containers[path]) in _CONTAINERS else None
-    owner, name = picture.owners.get(path, (None, None))
-    for other, container in picture.containers.items():
+    if path in snapshot.containers:
+        return path if type(snapshot.containers[path]) in _CONTAINERS else None
+    owner, name = snapshot.owners.get(path, (None, None))
+    for other, container in snapshot.containers.items():
         if container is owner:
             return other if type(container) in _CONTAINERS else None
     return path if can_replace(owner, name) else None
 
 
-def calls_until_repeat(job, sample, names, most):
+def _calls_until_repeat(eager, sample, names, most):
     """How many calls of eager in a row it takes until these buffers hold what they held before an earlier one; None where that is none of the first `most`."""
-    buffers, seen = job.fresh_buffers(), []
-    try:
-        for calls in range(most + 1):
-            held = dict(buffers.items())
-            values = [held[name].tolist() for name in names]
-            if values in seen:
-                return calls
-            seen.append(values)
-            job.call_again(sample, buffers)
-    except Exception:  # of eager on its own earlier results, or where a name means something else by now
-        pass
-    finally:
-        job.restore()
+    seen = []
+    with eager.in_a_row():
+        try:
+            for calls in range(most + 1):
+                held = eager.program.buffers()
+                values = [held[name].tolist() for name in names]
+                if values in seen:
+                    return calls
+                seen.append(values)
+                eager.next_call(sample)
+        except Exception:  # of eager on its own earlier results, or where a name means something else by now
+            pass
     return None
 
 
-def refuse_one_way(picture):
-    for path, kind in picture.one_way:
+def refuse_one_way(snapshot):
+    for path, kind in snapshot.one_way:
         raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
                           "the program; make it a list, or an input")
 
 
+def can_put(snapshot, path):
+    """Whether a number can be put in this place."""
+    owner, _ = snapshot.owners.get(path, (None, None))
+    return owner is not None and not isinstance(owner, TupleAt)
+
+
+def put(owner, name, value):
+    """Puts a value into an attribute, an item, a cell or among globals, past what the owner's class says to that."""
+    for kind in (dict, list, collections.deque):
+        if isinstance(owner, kind):
+            return kind.__setitem__(owner, name, value)
+    if isinstance(owner, type):
+        return type.__setattr__(owner, name, value)
+    inner = getattr(owner, "__dict__", None)
+    if inner is not None and name in inner:
+        inner[name] = value
+        return None
+    return object.__setattr__(owner, name, value)
+
+
 def replacing(stands_for):
-    """given(value) for Reach: tensors by identity, also inside of tuples and frozen sets."""
+    """given(value) for Snapshot: tensors by identity, also inside of tuples and frozen sets."""
 
     made = {}  # id of a tuple -> (the tuple, what is made of it): one that lies in two places stays one
 
@@ -354,14 +352,8 @@ def replacing(stands_for):
                 return made[id(value)][1]
             items = [given(item) for item in value]
             if any(a is not b for a, b in zip(items, value)):
-                made[id(value)] = value, like(value, items)
+                made[id(value)] = value, value._make(items) if hasattr(value, "_make") else type(value)(items)
                 return made[id(value)][1]
         return value
 
     return given
-
-
-def like(value, items):
-    if hasattr(value, "_make"):
-        return value._make(items)
-    return type(value)(items)

@@ -6,8 +6,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from lazyrt.entries import Contents, TensorEntry
-from lazyrt.reach import module_of
+from lazyrt.script_state import module_of
 from lazyrt.sparse_products import is_sparse
 
 _MODULE = torch.nn.Module()
@@ -29,35 +28,33 @@ class Program:
         else:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
-        self.parted = set()  # names of what the last call has put another tensor for in some of its places
-        self.strayed = set()  # names of what it has put another tensor for in a module that has another place now
 
     def call(self, tensors, args, kwargs):
         """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
         put in their places. (torch.func.functional_call puts them back by name, also into a module that the call has put there.)"""
         names = {id(self.at(name)): name for name in tensors}
-        places = []  # (module, its table, attribute, what was there, its name)
+        places = []  # (its table, attribute, what was there, its name)
         for module in self.shell.modules():
             for table in (module._parameters, module._buffers):
                 places += [(module, table, attribute, tensor, names[id(tensor)]) for attribute, tensor in table.items() if tensor is not None and id(tensor) in names]
         for _, table, attribute, _, name in places:
             table[attribute] = tensors[name]
-        held, strayed = {}, set()  # name -> what its places hold afterwards
         try:
             return self.shell(*args, **kwargs)
         finally:
             for module, table, attribute, tensor, name in places:
                 now = table[attribute] if attribute in table else getattr(module, attribute, None)
-                held.setdefault(name, []).append(now)
                 if now is None:  # emptied, or gone: it stays so
                     continue
-                if now is not tensors[name] and self.at(name) is now:
+                if self.at(name) is now:
                     tensors[name] = now
-                elif now is not tensors[name] and module in list(self.shell.modules()):
-                    strayed.add(name)
                 table[attribute] = tensor
-            self.strayed = strayed
-            self.parted = {name for name, found in held.items() if any(now is not found[0] for now in found)}
+
+    def put(self, name, tensor):
+        """Puts another tensor in the place of a parameter or buffer."""
+        path, _, attribute = name.rpartition(".")
+        module = self.shell.get_submodule(path)
+        (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
 
     def at(self, name):
         """The parameter or buffer of this name; None where there is none now."""
@@ -97,77 +94,6 @@ class Program:
         """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
         tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
         return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
-
-
-class Clones:
-    """Clones of registered tensors, for calls that leave those as they are: {name: tensor} of the originals."""
-
-    def __init__(self, originals):
-        self._originals = originals
-        self._clones = {name: _copy_of(tensor) for name, tensor in originals.items()}
-
-    def values(self):
-        return self._clones.values()
-
-    def items(self):
-        return self._clones.items()
-
-    def call(self, program, args, kwargs):
-        """Calls the program with them, but for names under which it has put another module in the meantime."""
-        given = {name: clone for name, clone in self._clones.items() if program.at(name) is self._originals[name]}
-        try:
-            return program.call(given, args, kwargs)
-        finally:
-            self._clones.update(given)
-
-
-class Lent:
-    """The program as it is, on its own tensors, in whose memory others may lie, and which it may put in other places. put_back() makes its modules and the
-    tensors what they were."""
-
-    def __init__(self, program, tensors):
-        contents = Contents(())  # copies parameters, too
-        self._tables = [(table, dict(table.items())) for module in program.shell.modules() for table in (module._parameters, module._buffers)]
-        self._entries = [TensorEntry(tensor, contents) for tensor in tensors]
-
-    @staticmethod
-    def call(program, args, kwargs):
-        return program.shell(*args, **kwargs)
-
-    def put_back(self):
-        for table, saved in self._tables:
-            if not isinstance(table, dict):  # TorchScript's: its names stay, and what it gives is another object each time
-                for name, tensor in saved.items():
-                    table[name] = tensor
-            elif list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
-                table.clear()
-                table.update(saved)
-        for entry in self._entries:
-            entry.restore(None)
-
-
-def _copy_of(tensor):
-    """A leaf of its own memory that the model takes for the tensor: parameters stay parameters."""
-    copy = _clone_in_place(tensor.detach())
-    if isinstance(tensor, torch.nn.Parameter):
-        made = torch.Tensor._make_subclass(type(tensor), copy, tensor.requires_grad)
-        return made
-    return copy.requires_grad_(tensor.requires_grad)
-
-
-_MOST_AROUND = 16 << 20  # bytes of memory of which a tensor is a small part
-
-
-def _clone_in_place(tensor):
-    """A clone that lies in its memory as the tensor does in its own: with gaps between its rows, behind what is before it."""
-    if tensor.layout != torch.strided or not tensor.numel():
-        return tensor.clone()
-    storage, own = tensor.untyped_storage(), tensor.numel() * tensor.element_size()
-    if tensor.is_contiguous() and storage.nbytes() == own:
-        return tensor.clone()
-    if storage.nbytes() > max(16 * own, _MOST_AROUND):
-        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor)
-    return torch.empty(0, dtype=tensor.dtype).set_(storage.clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _item(table, name):

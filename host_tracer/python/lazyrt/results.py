@@ -21,7 +21,9 @@ def describe(result, numbers_vary=False):
     except Opaque as opaque:
         place = f"'{opaque.path}' of the result" if opaque.path else "the result"
         raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
-    _refuse_what_gets_lost(leaves)
+    for name, leaf in leaves:
+        if isinstance(leaf, numpy.ndarray) and type(leaf) not in (numpy.ndarray, LazyArray):
+            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle gives plain arrays: return numpy.asarray(...)")
     numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier) or _is_plain_number(leaf)}
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyFloat, float)}, number="float")
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyInt, int)}, number="int")
@@ -29,17 +31,6 @@ def describe(result, numbers_vary=False):
     trees.mark(description, {name for name, leaf in leaves if isinstance(leaf, numpy.generic) or type(leaf) is LazyArray and leaf.is_number},
                numpy="scalar")
     return description, leaves
-
-
-def _refuse_what_gets_lost(leaves):
-    for name, leaf in leaves:
-        held = vars(leaf) if type(leaf) is torch.Tensor else {}
-        if held:
-            raise ExportError(f"'{name}' of the result has an attribute '{next(iter(held))}', which a bundle's tensors do not have: return it beside "
-                              "the tensor")
-        if isinstance(leaf, numpy.ndarray) and type(leaf) not in (numpy.ndarray, LazyArray):
-            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle gives plain arrays: return numpy.asarray(...), and what "
-                              "gets lost by that beside it")
 
 
 def is_output(value):
@@ -79,6 +70,19 @@ def differences(first, later, path=""):
     return [text for key, a, b in pairs for text in differences(a, b, f"{path}.{key}" if path else str(key))]
 
 
+def entries(description, path=""):
+    """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
+    value = description.get("value")
+    if description["kind"] == "tensor":
+        yield description["name"], None
+    elif isinstance(value, (bool, int, float)) and abs(value) < 2**63 and str(value) != "-0.0":  # a literal has no sign of zero
+        description["name"] = path or "output"
+        yield description["name"], value
+    keys = description.get("keys") or range(len(description.get("items", ())))
+    for key, item in zip(keys, description.get("items", ())):
+        yield from entries(item, f"{path}.{key}" if path else str(key))
+
+
 def constants_of(description):
     """Text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
     def bare(described):
@@ -98,14 +102,23 @@ def _place(path):
 
 def same_results(a, b):
     """Whether two results of the program are one but for rounding."""
-    ours, others = _leaves(a), _leaves(b)
+    return same_leaves(leaves(a), leaves(b))
+
+
+def same_leaves(ours, others):
+    """The same of what leaves() gave."""
     return len(ours) == len(others) and all(map(_same, ours, others))
 
 
-def _leaves(result):
+def leaves(result, depth=0):
     """Tensors, numbers and texts of a result; arrays and numbers of NumPy as tensors."""
-    leaves = trees.leaves_of(result, lambda value: isinstance(value, (bool, int, float, str)) or hasattr(value, "__array__"))
-    return list(map(_held, leaves))
+    if isinstance(result, (bool, int, float, str)) or hasattr(result, "__array__"):
+        return [_held(result)]
+    try:
+        node = trees.open_node(result, "", False)
+    except Opaque:
+        return []
+    return [leaf for item in (node.items if node and depth < trees.DEEPEST else ()) for leaf in leaves(item, depth + 1)]
 
 
 def _held(leaf):

@@ -3,9 +3,8 @@
 import torch
 
 from lazyrt import _tracer
-from lazyrt.calls import memory_of
-from lazyrt.entries import is_plain_tensor
 from lazyrt.errors import ExportError
+from lazyrt.memory import extent_of
 
 _EDIT = "keep it as a tensor (register_buffer, and tensor arithmetic on it), or make it an input"
 
@@ -18,14 +17,14 @@ def settle(phases, steps):
     share_initial_contents(phases, steps, lambda name: name not in fixed)
     if phases.restless:
         return _blame(phases, steps)
-    if not phases.first.picture.complete:
-        _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not "
-              "seen")
+    if not phases.first.snapshot.complete:
+        _find(steps[0], "warning", "state", "the program reaches more objects than are looked at: what its calls change in the others is not seen")
     explored = steps
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
-    for finding in (*_tangles(explored), *_torn(phases, explored), *_moves(phases, explored), *_held_elsewhere(phases, explored), *_aliases(phases, explored)):
-        _find(steps[0], "error", *finding)
+    written = phases.written.union(*(step.run.call.written for step in explored))
+    for message in (*_entangled(explored, written), *_held_elsewhere(phases, explored, written), *_overlapping(phases, written)):
+        _find(steps[0], "error", "shared-memory", message, "clone() one of them, or make the view where it is used")
     _drop_unread(phases, steps)
     return steps
 
@@ -45,77 +44,44 @@ def _find(step, severity, name, text, suggestion="", place=None):
     step.trace.add_finding(severity, name, text, suggestion, place.get("file", ""), place.get("line", 0))
 
 
-def _tangles(steps):
-    """States that the program writes in place while something else shares their memory."""
-    tangled = set().union(*(step.run.call.entangled for step in steps))
-    for name in sorted(tangled & set().union(*(step.run.call.written for step in steps))):
-        yield ("shared-memory", f"the program writes in place into '{name}', which it keeps between calls and which shares memory with another tensor: the graph "
-               "does not see the write there", "clone() one of them")
+def _entangled(steps, written):
+    """States that the program writes in place while something else in the graph shares their memory."""
+    entangled = set().union(*(step.run.call.entangled for step in steps))
+    in_place = set().union(*(step.run.call.written for step in steps))
+    for name in sorted(entangled & in_place):
+        yield f"the program writes in place into '{name}', which it keeps between calls and which shares memory with another tensor: the graph does not see the write there"
 
 
-def _torn(phases, steps):
-    """Constants of the graph that one call leaves in the memory of others, and of which a later one writes either."""
-    torn = {}
-    for step in steps:
-        written = step.run.call.written | step.run.call.plain_written
-        for path, others in phases.known[step.phase].apart.items():
-            if path in written or written & others:
-                torn.setdefault(path, sorted(others)[0])
-    for path, other in torn.items():
-        yield ("shared-memory", f"a call leaves '{path}' in the memory of '{other}', and a later one writes into it: the graph does not see the write in the other",
-               "clone() one of them")
-
-
-def _held_elsewhere(phases, steps):
+def _held_elsewhere(phases, steps, written):
     """Registered tensors that calls write or replace and that the program has in other places, too: there no call puts the graph's tensor."""
     names, found = phases.program.by_all_names().keys(), {}
-    written = phases.written.union(*(step.run.call.written for step in steps))
     for step in steps:
         registered = step.run.call.registered
         touched = sorted(written & registered.keys())
-        paths = step.run.phase.picture.paths_by_tensor() if touched else {}
+        paths = step.run.phase.snapshot.paths_by_tensor() if touched else {}
         for name in touched:
             for path in sorted(paths[id(registered[name])] - names - {name}):
                 found.setdefault(path, name)
     for path, name in found.items():
-        yield ("shared-memory", f"the program writes into '{name}', or puts another tensor in its place, and has the same tensor as '{path}': the graph does not see "
-               "that there",
-               f"use '{name}' in both places, or clone() one of them")
+        yield f"the program writes into '{name}', or puts another tensor in its place, and has the same tensor as '{path}': the graph does not see that there"
 
 
-def _moves(phases, steps):
-    """A state is known by the name of its tensor."""
-    calls = [step.run.call for step in steps]
-    moved = set().union(*(call.moved for call in calls)) & phases.written.union(*(call.written | call.wrote | call.fixed for call in calls))
-    if moved:
-        yield ("changing-attribute", "the program puts modules or tensors in other places, and writes into them: in later calls "
-               + ", ".join(f"'{name}'" for name in sorted(moved)) + " is another one than before", "copy values from one into the other")
-
-
-def _aliases(phases, steps):
-    """Attributes that lie in the memory of a registered tensor, where either is written."""
-    of_program = phases.program.registered()
-    registered = {id(tensor): name for name, tensor in of_program.items()}
-    written = phases.written.union(*(step.run.call.written | step.run.call.plain_written for step in steps))
-    found, passed = set(), set().union(*(step.run.call.passed for step in steps))
+def _overlapping(phases, written):
+    """Tensors and arrays that the program keeps in one memory, where one of them is written."""
+    found = {}
+    registered = phases.program.registered()
+    names = {id(tensor): name for name, tensor in registered.items()}
     for phase in phases.known:
-        groups = {}
-        for path, tensor in (*of_program.items(), *phase.picture.tensors):  # pictures have none of TorchScript's registered ones
-            if is_plain_tensor(tensor, inference=True) and tensor.numel():
-                groups.setdefault(tensor.untyped_storage().data_ptr(), {})[id(tensor)] = registered.get(id(tensor), path)
-        found.update(tuple(sorted(names.values())) for names in groups.values()
-                     if len(names) > 1 and registered.keys() & names.keys() and written & _reached_from(set(names.values()), passed))
-    for names in sorted(found):
-        yield ("shared-memory", "the program writes into memory that several of its tensors share, one of them a registered one: "
-               + ", ".join(f"'{name}'" for name in names) + "; the graph does not see the write in the others",
-               "make the views where they are used, or clone() one of them")
-
-
-def _reached_from(names, passed):
-    """These and the names by which later calls know their memory; `passed` are pairs (name before a call, name after it)."""
-    while more := {after for before, after in passed if before in names} - names:
-        names |= more
-    return names
+        kept = {id(value): (*extent_of(value), names.get(id(value), path)) for path, value in
+                (*registered.items(), *phase.snapshot.tensors, *phase.snapshot.arrays)}
+        end, group = 0, []
+        for begin, last, name in sorted(each for each in kept.values() if each[1]):
+            group = [*group, name] if begin < end else [name]
+            end = max(end, last)
+            if len(group) > 1 and written.intersection(group):
+                found[tuple(sorted(group))] = None
+    for group in found:
+        yield "the program writes into memory that it keeps as several tensors or arrays, " + ", ".join(f"'{name}'" for name in group) + ": the graph does not see the write in the others"
 
 
 def _settled(phases, steps, fixed):
@@ -144,25 +110,19 @@ def _in_phases(phases, steps, fixed):
         step.trace.set_phase(step.phase, step.following)
         if step.phase < lasting:
             step.trace.forgive("parameter-written")
-    _note_initialisation(steps, lasting)
-    return steps
-
-
-def _note_initialisation(steps, lasting):
-    """States that the calls before phase `lasting` write, and later ones only read."""
-    written = set().union(*(step.run.call.wrote for step in steps if step.phase < lasting))
-    kept = set().union(*(step.run.call.wrote for step in steps if step.phase >= lasting))
+    # States that the calls before phase `lasting` write, and later ones only read.
+    written, kept = (set().union(*(step.run.call.wrote for step in steps if (step.phase < lasting) == early)) for early in (True, False))
     for name in sorted(written - kept):
         _find(steps[0], "note", "data-dependent-init", f"'{name}' gets its value from the input of the first call and keeps it: "
               "so it is in the bundle, after each reset of its states")
+    return steps
 
 
 def _drop_unread(phases, steps):
     phases.restore()
-    registered = {*phases.program.parameters(), *phases.program.buffers()}
+    registered = phases.program.registered()
     hidden = [name for step in steps for name in step.trace.states if name not in registered and name != "lazyrt.phase"]
-    unread = [*phases.ignored, *_tracer.drop_unread_states([step.trace for step in steps], hidden)]
-    phases.unread = set(unread)
+    phases.unread = {*phases.ignored, *_tracer.drop_unread_states([step.trace for step in steps], hidden)}
     for name in sorted(phases.unread):
         _find(steps[0], "note", "only-written", f"what the program keeps in '{name}' is never read: the bundle leaves it out")
 
@@ -170,9 +130,9 @@ def _drop_unread(phases, steps):
 def share_initial_contents(phases, steps, wanted):
     """The traces begin with the wanted states as they are before the first call."""
     phases.restore()
-    first = {**phases.program.parameters(), **phases.program.buffers()}
+    first = phases.program.registered()
     first.update(phases.first.hidden(phases.names, phases.names.symbolic, {id(tensor) for tensor in first.values()}))
-    first.update({**phases.first.numbers(phases.names), **phases.first.arrays(phases.names)})
+    first.update(phases.first.numbers(phases.names))
     types = {}
     for step in steps:
         types.update(step.run.call.types)
@@ -181,7 +141,5 @@ def share_initial_contents(phases, steps, wanted):
             raise ExportError(f"the program adds or moves the buffer '{name}' in a later call, and writes into it: make all buffers before the export, "
                               "and leave them where they are", "unsupported")
         content = first[name].detach() if name in first else torch.zeros(types[name][0], dtype=types[name][1])
-        if name in types and content.shape != types[name][0]:
-            content = memory_of(content)
         for step in steps:
             step.trace.set_initial(name, content)

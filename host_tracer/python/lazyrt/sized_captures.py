@@ -11,33 +11,34 @@ _MOST_REMEMBERED = 1000  # sizes
 
 
 class SizedCaptures:
-    """The job's program, of whose first step `first` extents vary."""
+    """The program of `capture`, of whose first step `first` extents vary. keep_reference(step) is for what is checked."""
 
-    def __init__(self, job, first):
-        self.job, self.first, self.sizes = job, first, job.sizes
+    def __init__(self, capture, first, more_samples, keep_reference, progress):
+        self.capture, self.first, self.sizes = capture, first, capture.sizes
+        self.more_samples, self.keep_reference, self.progress = more_samples, keep_reference, progress
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
         self.numbers = None  # that the program computes from sizes
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
         if len(steps) > 1:
-            places = ", ".join(f"'{path}'" for path in self.job.state.changed()[:3])
+            places = ", ".join(f"'{path}'" for path in self.capture.phases.changed()[:3])
             raise ExportError(f"the program changes what its later calls do, in {places}: where extents vary it cannot be followed from call to call, and a state "
                               "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes", "unsupported")
-        target = self.job.program.target
-        self.job.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
-        given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.job.more_samples, 1)]
+        target = self.capture.program.target
+        self.capture.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
+        given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.more_samples, 1)]
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
         checked += [point for i, point in enumerate(given) if point not in [self.sizes.sample, *checked, *given[:i]]]
         checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
         for i, point in enumerate(points):
-            if self.job.progress:
-                self.job.progress("capture at other sizes", i, len(points))
+            if self.progress:
+                self.progress("capture at other sizes", i, len(points))
             captured.append(SizedStep(*self._capture_at(point), point in checked))
         at = {tuple(point): step for point, step in [(self.sizes.sample, self.first), *zip(points, captured)]}
-        captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.job.more_samples, given), 1)]
+        captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.more_samples, given), 1)]
         self._check_remembered()
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
@@ -45,17 +46,17 @@ class SizedCaptures:
     def _sizes_that_differ(self, captured):
         """Points at which the program decides otherwise, by what it asks about sizes."""
         def run(point, mode):
-            with self.job.beginning_in(self.job.state.known[-1]):  # the program as it has settled
-                self.job.eager(self.sizes.resized(self.job.program.target, self.first.sample, point), mode=mode)
+            with self.capture.eager.beginning_in(self.capture.phases.known[-1]):  # the program as it has settled
+                self.capture.eager(self.sizes.resized(self.capture.program.target, self.first.sample, point), mode=mode)
 
-        points, self.numbers = points_that_differ(self.sizes, run, captured, self.job.state.known[-1].picture.namespaces)
+        points, self.numbers = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
         for point in points:
-            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.job.program.target, self.first.sample, point)))
+            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.capture.program.target, self.first.sample, point)))
         return points
 
     def _capture_at(self, point):
         """(example, trace, run) of the first step's program at other sizes."""
-        example = self.sizes.resized(self.job.program.target, self.first.sample, point)
+        example = self.sizes.resized(self.capture.program.target, self.first.sample, point)
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
         if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
@@ -67,35 +68,35 @@ class SizedCaptures:
 
     def more(self, point, is_compared):
         """A trace at sizes that nobody asked for before."""
-        before, drawn = len(self.remembered), set(self.job.moved)
+        before, drawn = len(self.remembered), set(self.capture.moved)
         step = SizedStep(*self._capture_at(point), is_compared)
         for example, phase in self.remembered[before:]:
             self._check_kept(example, phase, self.first.sample)
-        if self.job.moved != drawn:
+        if self.capture.moved != drawn:
             raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input", "unsupported")
         if is_compared:
-            self.job.keep_reference(step)
+            self.keep_reference(step)
         return step.trace
 
     def _captured_settled(self, example, where):
         """(trace, run) of a call that leaves what the program keeps as it is, or only what other sizes do not mind, and that computes the same as a first
         one."""
-        known = self.job.state.known
+        known = self.capture.phases.known
         trace, run = self._captured(example, known[-1])
-        same = self.job.state.find(run.after) == len(known) - 1 or self._is_remembered(example, trace, run)
+        same = self.capture.phases.find(run.after) == len(known) - 1 or self._is_remembered(example, trace, run)
         if same and len(known) > 1:
-            same = _tracer.compute_the_same(self.job.capture(example, known[0])[0], trace, set()) or self._same_in(known[0], known[-1], example)
+            same = _tracer.compute_the_same(self.capture(example, known[0], second_trace=False)[0], trace, set()) or self._same_in(known[0], known[-1], example)
         if not same:
             self._refuse_what_is_kept(where)
         return trace, run
 
     def _captured(self, example, phase):
         """Without what is only written at these sizes, as at the sample's."""
-        trace, run = self.job.capture(example, phase)
-        state = self.job.state
+        trace, run = self.capture(example, phase, second_trace=False)
+        state = self.capture.phases
         trace.forget_asked(sorted(run.call.fixed - state.computed))
         share_initial_contents(state, [SizedStep(example, trace, run, False)], lambda name: name not in run.call.fixed)
-        only_written = {state.names.of(path, tensor) for path, tensor in run.after.picture.tensors if path in state.unread}
+        only_written = {state.names.of(path, tensor) for path, tensor in run.after.snapshot.tensors if path in state.unread}
         _tracer.drop_unread_states([trace], [name for name in trace.states if name in only_written])
         return trace, run
 
@@ -106,14 +107,14 @@ class SizedCaptures:
 
     def _is_remembered(self, example, trace, run):
         """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""
-        registered = {*self.job.program.parameters(), *self.job.program.buffers()}
+        registered = {*self.capture.program.parameters(), *self.capture.program.buffers()}
         if len(self.remembered) >= _MOST_REMEMBERED or any(name not in registered for name in trace.states):
             return False
         again, later = self._captured(example, run.after)
-        names = self.job.state.names
+        names = self.capture.phases.names
         if later.after.key(names) != run.after.key(names):
             return False
-        if not (_tracer.compute_the_same(trace, again, set()) or self._same_in(self.job.state.known[-1], run.after, example)):
+        if not (_tracer.compute_the_same(trace, again, set()) or self._same_in(self.capture.phases.known[-1], run.after, example)):
             return False
         self.remembered.append((example, run.after))
         return True
@@ -127,14 +128,14 @@ class SizedCaptures:
                 self._check_kept(example, phase, other)
 
     def _check_kept(self, kept, phase, example):
-        if not self._same_in(self.job.state.known[-1], phase, example):
+        if not self._same_in(self.capture.phases.known[-1], phase, example):
             at, seen = (self.sizes.text(self.sizes.point_of(which)) for which in (kept, example))
             self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
 
     def _same_in(self, one, other, example):
         """Whether eager gives the same in two phases, on the example and with its numbers otherwise. What is registered is in the other one as it is in the first:
         that is state."""
-        other = _WithRegistered(self.job.program, one, other)
+        other = _WithRegistered(self.capture.program, one, other)
         for given in _altered([tensor for _, tensor in example.inputs]):
             ours, theirs = (self._given_in(phase, example, given) for phase in (one, other))
             if len(ours) != len(theirs) or not all(map(_is_same, ours, theirs)):
@@ -144,15 +145,15 @@ class SizedCaptures:
     def _given_in(self, phase, example, tensors):
         """Results of eager in a phase."""
         try:
-            with self.job.beginning_in(phase):
-                return torch.utils._pytree.tree_leaves(self.job.eager(example, [tensor.detach().clone() for tensor in tensors]))
+            with self.capture.eager.beginning_in(phase):
+                return torch.utils._pytree.tree_leaves(self.capture.eager(example, [tensor.detach().clone() for tensor in tensors]))
         except Exception as error:
             return [type(error)]
 
     def _refusal(self, example):
         """Why the program does not take an example; "" where it does."""
         try:
-            self.job.eager(example)
+            self.capture.eager(example)
         except Exception as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         return ""

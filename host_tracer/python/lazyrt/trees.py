@@ -8,21 +8,21 @@ A description is a dict with "kind"; those of single values are in fixed.py:
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
-"class" is the class of what is not a tuple, list or dict itself; "attributes" what such an object holds beside its items; "plain" the plain
-attributes of an object's class; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
+"class" is the class of what is not a tuple, list or dict itself; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
 
 from __future__ import annotations
 
 import collections
 import copy
 import dataclasses
+import functools
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
 from lazyrt import fixed
 from lazyrt.fixed import Opaque
 
-_DEEPEST = 24
+DEEPEST = 24
 _SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
 _FACTORIES = {kind.__name__: kind for kind in (int, float, complex, bool, str, list, tuple, dict, set)}  # of a defaultdict
@@ -46,19 +46,17 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
             leaves.append((unique, item))
             return {"kind": "tensor", "name": unique}
         node = open_node(item, path, arguments)
-        if node is not None and not arguments:
-            _refuse_loss(item, path)
         if node is None:
             return _describe_leaf(item, path, arguments)
-        if depth == _DEEPEST:
-            raise Opaque(path, f"it is nested more than {_DEEPEST} levels deep")
+        if depth == DEEPEST:
+            raise Opaque(path, f"it is nested more than {DEEPEST} levels deep")
         keys, items = [], []
         for key, child in zip(node.keys, node.items):
             try:
                 items.append(visit(child, _join(path, key), depth + 1))
                 keys.append(key)
             except Opaque:
-                if arguments or "plain" not in node.more:
+                if arguments or node.kind != "object" or "absent" in node.more or isinstance(item, tuple):
                     raise
         described = {"kind": node.kind, "items": items, **node.more}
         if node.kind in ("dict", "object"):
@@ -80,7 +78,7 @@ def replace(value, is_tensor, make):
     def visit(item, depth):
         if is_tensor(item):
             return make(item), True
-        node = open_node(item, "", False) if depth < _DEEPEST else None
+        node = open_node(item, "", False) if depth < DEEPEST else None
         if node is None:
             return item, False
         made = [visit(child, depth + 1) for child in node.items]
@@ -94,22 +92,6 @@ def replace(value, is_tensor, make):
         return visit(value, 0)[0]
     finally:
         del visit  # as in flatten
-
-
-def leaves_of(value, is_leaf):
-    """All that is_leaf says to be one, in order; what cannot be opened is left out."""
-    found = []
-
-    def visit(item, depth):
-        if is_leaf(item):
-            found.append(item)
-        elif depth <= _DEEPEST:
-            node = None if isinstance(item, Record) else open_node(item, "", False)
-            for child in item if isinstance(item, Record) else node.items if node else ():
-                visit(child, depth + 1)
-
-    visit(value, 0)
-    return found
 
 
 def mark(description, names, **marks):
@@ -214,35 +196,81 @@ class Record:
         return f"{self._type}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
 
 
-def collect(description, value, found, path=""):
-    """Fills found[name] with the tensors and numbers of a result that has to be nested as described, and hold what is described as
-    constant. Raises ValueError where it does not."""
+class Mismatch(Exception):
+    """A value that is not as described: at `path` is `value` where what `was` says should be, or what `text` says."""
+
+    def __init__(self, path, text="", was="", value=None):
+        super().__init__(path, text, was)
+        self.path, self.text, self.was, self.value = path, text, was, value
+
+
+def match(description, value, found, path="", arguments=False):
+    """Fills found[name] with the tensors of a value that has to be nested as described, and hold what is described as constant. Of results some
+    may be described in part. Raises Mismatch."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value
-    elif kind in ("value", "fixed"):
-        _check_constant(description, value, path)
+    elif kind in ("value", "fixed", "digest"):
+        _match_constant(description, value, path, arguments)
     else:
-        node = open_node(value, path, False)
-        keys = [_canonical_key(key) for key in node.keys] if node else []
-        for index, item in enumerate(description["items"]):
-            key = description["keys"][index] if "keys" in description else index
-            wanted = fixed.canonical(key)
-            if wanted not in keys:
-                raise ValueError(f"'{path or 'result'}' lacks '{key}'")
-            collect(item, node.items[keys.index(wanted)], found, _join(path, key))
-        if kind != "object" and len(keys) != len(description["items"]):
-            raise ValueError(f"'{path or 'result'}' has {len(keys)} items instead of {len(description['items'])}")
+        _match_node(description, value, found, path, arguments)
 
 
-def _check_constant(description, value, path):
+def _match_constant(description, value, path, arguments):
+    if arguments and description["kind"] == "value" and "text" in description:  # version 1: it was not noted so that it can be compared
+        return
     wanted = {key: item for key, item in description.items() if key != "name"}
     try:
-        found = fixed.describe(value, path)
-    except Opaque:
-        found = {"kind": "value", "value": repr(value)}
-    if fixed.canonical(found) != fixed.canonical(wanted):
-        raise ValueError(f"'{path or 'result'}' is {fixed.text_of(wanted)} in the capture and {fixed.text_of(found)} in eager")
+        now = flatten(value, path, lambda item: False, arguments=True)[0] if arguments else fixed.describe(value, path)
+    except Opaque as opaque:
+        raise Mismatch(opaque.path, was=fixed.text_of(wanted), value=value) from None
+    same = wanted == now and fixed.canonical(wanted) == fixed.canonical(now)  # 1 == True
+    if not same and wanted["kind"] == now["kind"] == "fixed":
+        name = "text" if wanted["type"] in ("class", "function") and wanted["type"] == now["type"] else "type"
+        same = fixed.same_type(wanted[name], now[name]) and fixed.canonical({**wanted, name: ""}) == fixed.canonical({**now, name: ""})
+    if not same:
+        raise Mismatch(path, was=fixed.text_of(wanted), value=value)
+
+
+def _match_node(description, value, found, path, arguments):
+    try:
+        node = _open_record(value, description) if isinstance(value, Record) else open_node(value, path, arguments)
+    except Opaque as opaque:
+        raise Mismatch(opaque.path, f"'{opaque.path}': {opaque.why}") from None
+    wanted = description["type"] if isinstance(value, Record) else description.get("class", description["kind"] if description["kind"] != "object" else None)
+    if node is None or node.kind != description["kind"] or arguments and not _is_of_class(node, wanted):
+        raise Mismatch(path, was=f"a {wanted or description['type']}", value=value)
+    of_record, items = isinstance(value, Record), description["items"]
+    ours, theirs = description.get("keys", range(len(items))), node.keys
+    known = {fixed.canonical(key): item for key, item in zip(map(_described_key, theirs), node.items)}
+    names = [fixed.canonical(key) for key in ours]
+    more = [key for key, name in zip(theirs, known) if name not in names]
+    if "keys" not in description and len(items) != len(node.items):
+        raise Mismatch(path, f"'{path or 'result'}' has {len(node.items)} items, the bundle was exported with {len(items)}")
+    if more and (arguments or node.kind != "object"):
+        raise Mismatch(path, f"'{_join(path, more[0])}' was not there when the bundle was exported")
+    for key, name, item in zip(ours, names, items):
+        if name in known:
+            match(item, known[name], found, _join(path, key), arguments)
+        elif not of_record or tensors_of(item):  # what a Record does not say is as at export
+            raise Mismatch(path, f"'{path}' lacks '{key}'" if path else f"argument '{key}' is missing; the bundle was exported with it" if arguments else
+                           f"'result' lacks '{key}'")
+    if not arguments or of_record:
+        return
+    if names != list(known):
+        raise Mismatch(path, f"the {'keys' if node.kind == 'dict' else 'attributes'} of '{path or 'the keyword arguments'}' come in another order than when the bundle "
+                             f"was exported: {list(ours)}")
+    if description.get("absent", node.more.get("absent")) != node.more.get("absent"):
+        raise Mismatch(path, f"'{path}' has other attributes than when the bundle was exported")
+
+
+def _is_of_class(node, wanted):
+    return wanted is None or fixed.same_type(wanted, node.more.get("class", node.kind))
+
+
+def _open_record(record, description):
+    fields = {key: item for key, item in record._fields.items() if item is not None or key in description.get("keys", ())}
+    return _Node("object", fields, fields.values(), None, **{"class": record._type})
 
 
 def open_node(value, path, arguments):
@@ -251,21 +279,22 @@ def open_node(value, path, arguments):
         return None
     names = _names_of_items(value)
     if names is not None:
-        make = value._make if hasattr(value, "_make") else type(value)
-        return _object(value, names, list(value), make, **_fixed_beside(value, _beside_items(value), path, arguments))
-    if isinstance(value, (tuple, list, collections.deque)):
-        return _open_sequence(value, path, arguments)
+        return _object(value, names, list(value), getattr(value, "_make", type(value)))
     if dataclasses.is_dataclass(value):
-        hides = fixed.hides_content(type(value), (object, dict, collections.OrderedDict))
-        return None if hides else _open_dataclass(value, path, arguments)
+        return _open_dataclass(value, path) if fixed.is_simple(value) or isinstance(value, dict) else None
+    if isinstance(value, (tuple, list, collections.deque)):
+        if fixed.type_name(value) == _SIZE:
+            return _Node("tuple", range(len(value)), value, tuple, **{"class": _SIZE})
+        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+        return _Node("tuple" if isinstance(value, tuple) else "list", range(len(value)), value, type(value), **more)
     if isinstance(value, collections.abc.Mapping):
-        return _open_mapping(value, path, arguments)
-    call = fixed.as_call(value)
-    if call is not None:
-        make = lambda items: type(value)(*items[:-2], *items[-2], **items[-1])  # noqa: E731
-        return _object(value, list(call), list(call.values()), make, **_fixed_beside(value, fixed.attributes(value), path, arguments))
+        more = {} if type(value) is dict else _of_subclass(value, path, arguments)
+        return _Node("dict", value, (value[key] for key in value), lambda items: _copy_with(value, list(value), items, type(value).__setitem__), **more)
+    if type(value) is functools.partial:
+        return _object(value, ("func", "args", "keywords"), (value.func, value.args, value.keywords), lambda items: functools.partial(items[0], *items[1], **items[2]))
     if fixed.is_simple(value) and not hasattr(type(value), "state_dict"):
-        return _open_object(value, path, arguments)
+        fields = fixed.attributes(value)
+        return _object(value, fields, fields.values(), lambda items: _copy_with(value, fields, items, _put))
     return None
 
 
@@ -280,31 +309,26 @@ def _object(value, keys, items, make, **more):
     return _Node("object", keys, items, make, type=type(value).__name__, **{"class": fixed.type_name(value)}, **more)
 
 
-def _open_sequence(value, path, arguments):
-    kind = "tuple" if isinstance(value, tuple) else "list"
-    is_size = fixed.type_name(value) == _SIZE
-    if is_size:
-        more = {"class": _SIZE}
+def _copy_with(value, keys, items, put):
+    made = copy.copy(value)
+    for key, item in zip(keys, items):
+        put(made, key, item)
+    return made
+
+
+def _put(made, key, item):
+    """Sets an attribute, past a property of its name; of a dataclass that is a dict the item, too."""
+    if isinstance(made, dict) and key in made:
+        dict.__setitem__(made, key, item)
+    held = getattr(made, "__dict__", None)
+    if isinstance(held, dict) and key in held and held is not made:
+        held[key] = item
     else:
-        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
-    make = tuple if is_size else type(value)
-    return _Node(kind, range(len(value)), value, make, **more)
-
-
-def _open_mapping(value, path, arguments):
-    more = {} if type(value) is dict else _of_subclass(value, path, arguments)
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(list(value), items):
-            made[key] = item
-        return made
-
-    return _Node("dict", value, (value[key] for key in value), make, **more)
+        object.__setattr__(made, key, item)
 
 
 def _of_subclass(value, path, arguments):
-    """What a container's class adds; its attributes are fixed."""
+    """What a container's class adds. Raises Opaque for what would get lost."""
     more = {"class": fixed.type_name(value)}
     longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
     can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
@@ -314,96 +338,25 @@ def _of_subclass(value, path, arguments):
         more["maxlen"] = longest
     if factory is not None:
         more["factory"] = factory.__name__
-    return {**more, **_fixed_beside(value, _beside_items(value), path, arguments)}
+    if not isinstance(value, collections.UserDict):
+        _refuse_loss(value, path, fixed.attributes(value))
+    return more
 
 
-def _fixed_beside(value, held, path, arguments):
-    """What tells an argument from others of its items: its class, where the name does not say which, and what it holds beside them."""
-    if not arguments:
-        return {}
-    more = fixed.marks_of_class(value, path)
-    return {**more, "attributes": describe_attributes(held, path)} if held else more
+def _refuse_loss(value, path, beside):
+    if beside:
+        raise Opaque(path, f"a {fixed.type_name(value)} that holds '{next(iter(beside))}' beside its items would lose it: give that by itself")
 
 
-def _beside_items(value):
-    """What a container or named tuple holds beside its items, by name."""
-    held = fixed.attributes(value)
-    if isinstance(value, collections.UserDict):
-        held.pop("data", None)
-    if hasattr(type(value), "n_sequence_fields"):
-        held.update(value.__reduce__()[1][1])
-    return held
-
-
-def _refuse_loss(value, path):
-    """Raises Opaque for a result that would come back without some of what it holds."""
-    if dataclasses.is_dataclass(value):
-        lost = _items_beside_fields(value, _fields_of(value))
-    elif isinstance(value, (dict, list, tuple, collections.deque)):
-        lost = _beside_items(value)
-    else:
-        return
-    if lost:
-        raise Opaque(path, f"a {fixed.type_name(value)} that holds '{next(iter(lost))}' beside its items would come back without it: return that "
-                           "beside it")
-
-
-def _open_dataclass(value, path, arguments):
-    fields = _fields_of(value)
-    keys = [name for name in fields if fields[name] is not None]
-    more = _fixed_beside(value, _items_beside_fields(value, fields), path, arguments)
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(keys, items):
-            if isinstance(made, dict):
-                dict.__setitem__(made, key, item)
-            _put(made, key, item)
-        return made
-
-    absent = [name for name in fields if name not in keys]
-    return _object(value, keys, [fields[key] for key in keys], make, absent=absent, **more)
-
-
-def _fields_of(value):
-    """All attributes of a dataclass, its fields first."""
+def _open_dataclass(value, path):
+    """All attributes of a dataclass, its fields first; those that are None are `absent`."""
     held = fixed.attributes(value)
     names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
-    return {**{name: getattr(value, name) for name in names}, **{name: item for name, item in held.items() if name not in names}}
-
-
-def _items_beside_fields(value, fields):
-    """Items of a dataclass that is a container, too, by key; without those that are its fields."""
+    fields = {**{name: getattr(value, name) for name in names}, **{name: item for name, item in held.items() if name not in names}}
     if isinstance(value, dict):
-        return {key: item for key, item in dict.items(value) if key not in fields or fields[key] is not item}
-    return {str(i): item for i, item in enumerate(value)} if isinstance(value, (list, tuple, collections.deque)) else {}
-
-
-def _open_object(value, path, arguments):
-    fields = fixed.attributes(value)
-    more = {"plain": fixed.class_data(value), **_fixed_beside(value, {}, path, arguments)}
-
-    def make(items):
-        made = copy.copy(value)
-        for key, item in zip(fields, items):
-            _put(made, key, item)
-        return made
-
-    return _object(value, fields, fields.values(), make, **more)
-
-
-def _put(made, key, item):
-    """Sets an attribute, past a property of its name."""
-    held = getattr(made, "__dict__", None)
-    if isinstance(held, dict) and key in held and held is not made:
-        held[key] = item
-    else:
-        object.__setattr__(made, key, item)
-
-
-def describe_attributes(attributes, path):
-    """The description of the attributes that a tensor was given; tensors among them cannot be compared."""
-    return flatten(dict(attributes), path, lambda item: False, arguments=True)[0]
+        _refuse_loss(value, path, {key for key, item in dict.items(value) if key not in fields or fields[key] is not item})
+    keys = [name for name in fields if fields[name] is not None]
+    return _object(value, keys, [fields[key] for key in keys], lambda items: _copy_with(value, keys, items, _put), absent=[name for name in fields if name not in keys])
 
 
 def _describe_leaf(value, path, arguments):
@@ -422,11 +375,11 @@ def describe_key(key, path):
     return fixed.describe(key, path)
 
 
-def _canonical_key(key):
+def _described_key(key):
     try:
-        return fixed.canonical(describe_key(key, ""))
+        return describe_key(key, "")
     except Opaque:
-        return ""
+        return {"kind": "opaque"}
 
 
 def _shorten(described):
