@@ -19,6 +19,8 @@ PUSH_END
 
 OPERAND(0, , x);
 OPERAND(1, , y);
+OPERAND_4(0, , x4);
+OPERAND_4(1, , y4);
 
 uvec2 places_of(uint i) {
   uint from = push.x_first, to = push.y_first;
@@ -32,19 +34,19 @@ uvec2 places_of(uint i) {
   return uvec2(from + i * push.x_strides[0], to + i * push.y_strides[0]);
 }
 
-/// Where others write the rest of the word at the same time.
-void store_within_word(uint i, uint v) {
-  const uint bits = 32u >> packing(kType);
-  const uint shift = (i & ((1u << packing(kType)) - 1u)) * bits;
-  const uint mask = ((1u << bits) - 1u) << shift;
-  const uint at = push.begin[1] + (i >> packing(kType));
-  atomicAnd(y[at], ~mask);
-  atomicOr(y[at], v << shift & mask);
-}
-
 void main() {
   const uint first = 4u * invocation();
   if (first >= push.count) return;
+  const uint inner = push.rank - 1u;
+  if (packing(kType) == 0u && kType != kI64 && (push.extents[inner] & 3u) == 0u && push.x_strides[inner] == 1u &&
+      (!kPlaces || push.y_strides[inner] == 1u) && VECTORS_OF(0) && VECTORS_OF(1)) {
+    const uvec2 at = places_of(first);
+    const uint to = kPlaces ? at.y : first;
+    if (((at.x | to) & 3u) == 0u) {
+      VECTOR(y4, 1, to) = VECTOR(x4, 0, at.x);
+      return;
+    }
+  }
   uvec4 results = uvec4(0u);
   for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
     const uvec2 at = places_of(first + k);
@@ -55,7 +57,7 @@ void main() {
     } else {
       results[k] = uint(LOAD_INT(x, 0, kType, at.x));
       if (kPlaces && packing(kType) == 0u) WORD(y, 1, to) = results[k];
-      if (kPlaces && packing(kType) != 0u) store_within_word(to, results[k]);
+      if (kPlaces && packing(kType) != 0u) STORE_WITHIN_WORD(y, 1, kType, to, results[k])
     }
   }
   if (kType != kI64 && !kPlaces) STORE_4(y, 1, kType, first, push.count, results);
