@@ -22,6 +22,9 @@ PUSH_END
 OPERAND(0, , left);
 OPERAND(1, , right);
 OPERAND(2, , y);
+OPERAND_4(0, , left4);
+OPERAND_4(1, , right4);
+OPERAND_4(2, , y4);
 #define ERROR_BINDING 3
 #include "error.glsl"
 
@@ -111,21 +114,50 @@ bool truth_of(T a, T b) {
   return false;
 }
 
+/// Where the operands of result `place` are.
+uvec2 operands_of(uint place) {
+  uint i = 0u, j = 0u;
+  for (uint d = push.rank - 1u; d > 0u; --d) {
+    const uint outer = place / push.extents[d];
+    const uint index = place - outer * push.extents[d];
+    i += index * push.a_strides[d];
+    j += index * push.b_strides[d];
+    place = outer;
+  }
+  return uvec2(i + place * push.a_strides[0], j + place * push.b_strides[0]);
+}
+
+#ifndef IS_I64
+/// Where four results lie in a row, and each operand has four in a row for them or one for all.
+bool computes_vectors() {
+  const uint inner = push.rank - 1u;
+  return packing(kType) == 0u && !kGivesTruth && !kDividesIntegers && (push.extents[inner] & 3u) == 0u &&
+         push.a_strides[inner] <= 1u && push.b_strides[inner] <= 1u && VECTORS_OF(0) && VECTORS_OF(1) && VECTORS_OF(2);
+}
+#endif
+
 void main() {
   const uint first = 4u * invocation();
   if (first >= push.count) return;
   uvec4 results = uvec4(0u);
-  for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
-    uint place = first + k, i = 0u, j = 0u;
-    for (uint d = push.rank - 1u; d > 0u; --d) {
-      const uint outer = place / push.extents[d];
-      const uint index = place - outer * push.extents[d];
-      i += index * push.a_strides[d];
-      j += index * push.b_strides[d];
-      place = outer;
+#ifndef IS_I64
+  if (computes_vectors()) {
+    const uvec2 at = operands_of(first);
+    const uint inner = push.rank - 1u;
+    const bool a_row = push.a_strides[inner] == 1u, b_row = push.b_strides[inner] == 1u;
+    if ((!a_row || (at.x & 3u) == 0u) && (!b_row || (at.y & 3u) == 0u)) {
+      const uvec4 a = a_row ? VECTOR(left4, 0, at.x) : uvec4(WORD(left, 0, at.x));
+      const uvec4 b = b_row ? VECTOR(right4, 1, at.y) : uvec4(WORD(right, 1, at.y));
+      for (uint k = 0u; k < 4u; ++k)
+        results[k] = bits_of(value_of(load_bits(uvec2(a[k], 0u)), load_bits(uvec2(b[k], 0u))));
+      VECTOR(y4, 2, first) = results;
+      return;
     }
-    i += place * push.a_strides[0];
-    j += place * push.b_strides[0];
+  }
+#endif
+  for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
+    const uvec2 at = operands_of(first + k);
+    const uint i = at.x, j = at.y;
 #ifdef IS_F32
     const T a = LOAD_FLOAT(left, 0, i), b = LOAD_FLOAT(right, 1, j);
 #elif defined(IS_I32)

@@ -17,6 +17,8 @@ PUSH_END
 
 OPERAND(0, , x);
 OPERAND(1, , y);
+OPERAND_4(0, , x4);
+OPERAND_4(1, , y4);
 
 #include "arithmetic.glsl"
 
@@ -99,6 +101,15 @@ void main() {
   const T alpha = load_bits(uvec2(push.alpha_low, push.alpha_high));
   const T beta = load_bits(uvec2(push.beta_low, push.beta_high));
   uvec4 results = uvec4(0u);
+#ifndef IS_I64
+  if (packing(kType) == 0u && !kGivesTruth && VECTORS_OF(0) && VECTORS_OF(1) && first + 4u <= push.count) {
+    const uvec4 words = VECTOR(x4, 0, first);
+    for (uint k = 0u; k < 4u; ++k)
+      results[k] = bits_of(value_of(load_bits(uvec2(words[k], 0u)), alpha, beta));
+    VECTOR(y4, 1, first) = results;
+    return;
+  }
+#endif
   for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
     const uint i = first + k;
 #ifdef IS_F32

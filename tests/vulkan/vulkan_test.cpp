@@ -1,133 +1,22 @@
-// Sessions on Vulkan, in three modes: as the device is, masked to the limits that every device has,
-// and with copies through staging memory. The validation layers see everything and say nothing.
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+// Operators on Vulkan: every conformance case against the reference.
 
 #include <cstring>
-#include <optional>
 
-#include "lazyrt/vulkan.h"
 #include "platforms/posix/conformance/expectations.h"
 #include "runtime/backends/vulkan/one_shot.h"
 #include "tests/conformance/case_run.h"
 #include "tests/conformance/case_table.h"
 #include "tests/support/case_bundle.h"
-#include "tests/support/loaded_bundle.h"
-#include "tests/vulkan/validation_log.h"
+#include "tests/vulkan/on_vulkan.h"
 
 namespace lazyrt {
 namespace {
 
+using test::kBackends;
+using test::kModes;
+using test::Mode;
 using test::new_validation_messages;
-
-enum class Mode { kAsItIs, kFloor, kStaging };
-
-VulkanOptions options_of(Mode mode) {
-  VulkanOptions options;
-  options.mask_to_floor = mode == Mode::kFloor;
-  options.force_staging = mode == Mode::kStaging;
-  return options;
-}
-std::string mode_name(Mode mode) {
-  return mode == Mode::kAsItIs ? "as_it_is" : mode == Mode::kFloor ? "floor" : "staging";
-}
-constexpr Mode kModes[] = {Mode::kAsItIs, Mode::kFloor, Mode::kStaging};
-
-/// One backend for each mode, since pipelines are what takes time. Gone before the program ends.
-class Backends : public testing::Environment {
- public:
-  static Backends& get() {
-    static auto* backends = static_cast<Backends*>(testing::AddGlobalTestEnvironment(new Backends));
-    return *backends;
-  }
-  const Result<VulkanBackend>& of(Mode mode) {
-    std::optional<Result<VulkanBackend>>& made = made_[static_cast<int>(mode)];
-    if (!made) made.emplace(VulkanBackend::create(options_of(mode)));
-    return *made;
-  }
-  bool is_validated() const { return is_validated_; }
-  void SetUp() override { is_validated_ = test::begin_validation(); }
-  void TearDown() override {
-    for (auto& made : made_) made.reset();
-    EXPECT_EQ(new_validation_messages(), "");
-  }
-
- private:
-  bool is_validated_ = false;
-  std::optional<Result<VulkanBackend>> made_[3];
-};
-Backends& kBackends = Backends::get();
-
-template <class Param>
-class OnVulkan : public testing::TestWithParam<Param> {
- protected:
-  void open(Mode mode) {
-    const Result<VulkanBackend>& made = kBackends.of(mode);
-    if (!made.ok() && made.status().error() == Error::kUnsupported)
-      GTEST_SKIP() << made.status().message();
-    ASSERT_TRUE(made.ok()) << made.status().message();
-    options_.backend = made->backend();
-  }
-  void TearDown() override { EXPECT_EQ(new_validation_messages(), ""); }
-
-  SessionOptions options_;
-};
-
-class Vulkan : public OnVulkan<Mode> {
- protected:
-  void SetUp() override { open(GetParam()); }
-};
-INSTANTIATE_TEST_SUITE_P(Modes, Vulkan, testing::ValuesIn(kModes),
-                         [](const auto& test) { return mode_name(test.param); });
-
-TEST_P(Vulkan, RunsAChainOfNodes) {
-  test::BundleParts parts;
-  test::MethodBuilder b(&parts);
-  const int x = b.input("x", DType::kFloat32, {3, 7});
-  const int y = b.infer(default_ops(), test::relu(), {x});
-  b.output("y", y);
-  b.output("z", b.infer(default_ops(), test::relu(), {y}));
-  const test::Loaded loaded(parts, default_ops());
-  Session session = test::make(loaded.method(), options_);
-  for (int round = 0; round < 3; ++round) {
-    std::vector<float> in(21), expected(21);
-    for (int i = 0; i < 21; ++i) in[i] = static_cast<float>(i * (round + 1)) - 10.0F;
-    for (int i = 0; i < 21; ++i) expected[i] = std::max(in[i], 0.0F);
-    ASSERT_TRUE(session.set_input(0, in.data(), in.size() * 4).ok());
-    const Status status = session.run();
-    ASSERT_TRUE(status.ok()) << status.message();
-    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(test::floats(session, i), expected);
-  }
-  for (size_t i = 0; i < session.node_count(); ++i)
-    EXPECT_STREQ(session.node(i)->backend, "vulkan");
-}
-
-TEST_P(Vulkan, AnErrorNamesItsNodeAndTheNextRunIsFree) {
-  test::BundleParts parts;
-  test::MethodBuilder b(&parts);
-  const int x = b.input("x", DType::kInt32, {5});
-  const int y = b.input("y", DType::kInt32, {5});
-  fb::BinaryT divide;
-  divide.fn = fb::BinaryFn::FloorDivide;
-  const int sum = b.infer(default_ops(), test::add(), {x, x});
-  b.output("z", b.infer(default_ops(), divide, {sum, y}));
-  const test::Loaded loaded(parts, default_ops());
-  Session session = test::make(loaded.method(), options_);
-  const int32_t in[5] = {-7, 7, 1, 2, 3}, bad[5] = {1, 2, 0, 3, 4}, good[5] = {3, 3, 1, 2, 5};
-  for (int round = 0; round < 2; ++round) {
-    ASSERT_TRUE(session.set_input(0, in, sizeof(in)).ok());
-    ASSERT_TRUE(session.set_input(1, bad, sizeof(bad)).ok());
-    const Status refused = session.run();
-    EXPECT_EQ(refused.error(), Error::kOutOfRange);
-    EXPECT_THAT(refused.message(), testing::HasSubstr("node 1 (binary)"));
-    ASSERT_TRUE(session.set_input(1, good, sizeof(good)).ok());
-    const Status status = session.run();
-    ASSERT_TRUE(status.ok()) << status.message();
-    const auto* z = session.output(0)->as<int32_t>();
-    EXPECT_THAT(std::vector<int32_t>(z, z + 5), testing::ElementsAre(-5, 4, 2, 2, 1));
-  }
-}
+using test::OnVulkan;
 
 TEST(VulkanValidation, Reports) {
   if (!kBackends.is_validated()) GTEST_SKIP() << "no validation layers on this machine";
@@ -169,7 +58,7 @@ struct Part {
 };
 std::string part_name(const testing::TestParamInfo<Part>& test) {
   return std::string(test.param.op->op->name) + "_" + std::to_string(test.param.first) + "_" +
-         mode_name(test.param.mode);
+         test::mode_name(test.param.mode);
 }
 std::vector<Part> parts() {
   constexpr size_t kCases = 200;

@@ -96,14 +96,15 @@ Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
     LAZYRT_RETURN_IF_ERROR(
         memory_.find(operand.address, bytes, &range.place).with_context("operand of %s", op_));
     range.begin = reinterpret_cast<uintptr_t>(operand.address);
+    if ((range.begin & 3) != 0)
+      return Fault(Error::kInvalidArgument, "%s: an operand that begins within a word", op_);
     range.end = range.begin + bytes;
     if (command.pipeline != VK_NULL_HANDLE) {
       const uint64_t rest = range.place.offset & mask;
       command.push[i] = static_cast<uint32_t>(rest / 4);
       range.place.offset -= rest;
+      range.begin -= rest;  // validation takes it that all that is bound is touched
     }
-    if ((range.begin & 3) != 0)
-      return Fault(Error::kInvalidArgument, "%s: an operand that begins within a word", op_);
     LAZYRT_RETURN_IF_ERROR(ranges_.append(range));
   }
   command.waits = must_wait(command.first_range);
@@ -173,8 +174,7 @@ Fault Recorder::emit_dispatch(const Command& command, VkCommandBuffer buffer,
   VkWriteDescriptorSet sets[kMostOperands];
   for (uint32_t i = 0; i < command.range_count; ++i) {
     const Range& range = ranges_[command.first_range + i];
-    buffers[i] = {range.place.buffer, range.place.offset,
-                  range.end - range.begin + command.push[i] * uint64_t{4}};
+    buffers[i] = {range.place.buffer, range.place.offset, range.end - range.begin};
     sets[i] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
     sets[i].dstSet = set;
     sets[i].dstBinding = i;

@@ -105,7 +105,7 @@ class Recorder {
  private:
   struct Range {
     VulkanPlace place;
-    uint64_t begin, end;  ///< addresses
+    uint64_t begin, end;  ///< addresses of what is bound
     bool is_read, is_written;
   };
   struct Command {

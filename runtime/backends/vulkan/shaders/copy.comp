@@ -19,6 +19,8 @@ PUSH_END
 
 OPERAND(0, , x);
 OPERAND(1, , y);
+OPERAND_4(0, , x4);
+OPERAND_4(1, , y4);
 
 uvec2 places_of(uint i) {
   uint from = push.x_first, to = push.y_first;
@@ -45,6 +47,16 @@ void store_within_word(uint i, uint v) {
 void main() {
   const uint first = 4u * invocation();
   if (first >= push.count) return;
+  const uint inner = push.rank - 1u;
+  if (packing(kType) == 0u && kType != kI64 && (push.extents[inner] & 3u) == 0u && push.x_strides[inner] == 1u &&
+      (!kPlaces || push.y_strides[inner] == 1u) && VECTORS_OF(0) && VECTORS_OF(1)) {
+    const uvec2 at = places_of(first);
+    const uint to = kPlaces ? at.y : first;
+    if (((at.x | to) & 3u) == 0u) {
+      VECTOR(y4, 1, to) = VECTOR(x4, 0, at.x);
+      return;
+    }
+  }
   uvec4 results = uvec4(0u);
   for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
     const uvec2 at = places_of(first + k);
