@@ -66,16 +66,6 @@ uvec2 combined_64(uvec2 a, uvec2 b) {
   }
 }
 
-/// Of a word whose other elements belong to other lines.
-void store_within_word(uint i, uint v) {
-  const uint bits = 32u >> packing(kType);
-  const uint shift = (i & ((1u << packing(kType)) - 1u)) * bits;
-  const uint mask = ((1u << bits) - 1u) << shift;
-  const uint at = push.begin[0] + (i >> packing(kType));
-  atomicAnd(y[at], ~mask);
-  atomicOr(y[at], v << shift & mask);
-}
-
 void take_in(uint to, uint from) {
   if (kType == kI64) {
     uvec2 v = LOAD_I64(src, 2, from);
@@ -95,7 +85,7 @@ void take_in(uint to, uint from) {
       const uint word = atomicOr(y[push.begin[0] + (to >> packing(kType))], 0u);
       v = combined_int(unpack_int(kType, word, to), v);
     }
-    store_within_word(to, uint(v));
+    STORE_WITHIN_WORD(y, 0, kType, to, uint(v))
   }
 }
 

@@ -33,16 +33,6 @@ uvec2 key_of(uint i) {
   return push.largest != 0u ? ~key : key;
 }
 
-/// Where others write the rest of the word at the same time.
-void store_within_word(uint i, uint v) {
-  const uint bits = 32u >> packing(kType);
-  const uint shift = (i & ((1u << packing(kType)) - 1u)) * bits;
-  const uint mask = ((1u << bits) - 1u) << shift;
-  const uint at = push.begin[1] + (i >> packing(kType));
-  atomicAnd(values[at], ~mask);
-  atomicOr(values[at], v << shift & mask);
-}
-
 void main() {
   const uint i = invocation();
   if (i >= push.count) return;
@@ -64,6 +54,6 @@ void main() {
   } else if (packing(kType) == 0u) {
     WORD(values, 1, to) = WORD(x, 0, i);
   } else {
-    store_within_word(to, uint(LOAD_INT(x, 0, kType, i)));
+    STORE_WITHIN_WORD(values, 1, kType, to, uint(LOAD_INT(x, 0, kType, i)))
   }
 }

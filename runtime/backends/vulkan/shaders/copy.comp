@@ -34,16 +34,6 @@ uvec2 places_of(uint i) {
   return uvec2(from + i * push.x_strides[0], to + i * push.y_strides[0]);
 }
 
-/// Where others write the rest of the word at the same time.
-void store_within_word(uint i, uint v) {
-  const uint bits = 32u >> packing(kType);
-  const uint shift = (i & ((1u << packing(kType)) - 1u)) * bits;
-  const uint mask = ((1u << bits) - 1u) << shift;
-  const uint at = push.begin[1] + (i >> packing(kType));
-  atomicAnd(y[at], ~mask);
-  atomicOr(y[at], v << shift & mask);
-}
-
 void main() {
   const uint first = 4u * invocation();
   if (first >= push.count) return;
@@ -67,7 +57,7 @@ void main() {
     } else {
       results[k] = uint(LOAD_INT(x, 0, kType, at.x));
       if (kPlaces && packing(kType) == 0u) WORD(y, 1, to) = results[k];
-      if (kPlaces && packing(kType) != 0u) store_within_word(to, results[k]);
+      if (kPlaces && packing(kType) != 0u) STORE_WITHIN_WORD(y, 1, kType, to, results[k])
     }
   }
   if (kType != kI64 && !kPlaces) STORE_4(y, 1, kType, first, push.count, results);

@@ -66,3 +66,12 @@ uint pack_2(uvec2 v) { return (v.x & 65535u) | v.y << 16; }
     WORD(name, number, 2u * (i)) = (v).x;      \
     WORD(name, number, 2u * (i) + 1u) = (v).y; \
   }
+/// Stores element i of less than 32 bits where others write the rest of its word at the same time.
+#define STORE_WITHIN_WORD(name, number, type, i, v)                            \
+  {                                                                            \
+    const uint element_bits = 32u >> packing(type);                            \
+    const uint shift = ((i) & ((1u << packing(type)) - 1u)) * element_bits;    \
+    const uint mask = ((1u << element_bits) - 1u) << shift;                    \
+    atomicAnd(WORD(name, number, (i) >> packing(type)), ~mask);                \
+    atomicOr(WORD(name, number, (i) >> packing(type)), (v) << shift & mask);   \
+  }
