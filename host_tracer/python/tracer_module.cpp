@@ -25,6 +25,7 @@
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/compile/sized_traces.h"
+#include "host_tracer/python/backends.h"
 #include "host_tracer/python/copy_recorder.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
@@ -411,11 +412,7 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
 py::tuple compare_python(const std::string& path, const Trace& trace, const std::string& backend,
                          int threads, double relative, const py::object& progress) {
   CompareOptions options;
-  if (backend != "cpu" && backend != "reference") {
-    throw PythonError(Error::kInvalidArgument,
-                      "no backend '" + backend + "'; there are cpu, reference");
-  }
-  options.backend = backend == "cpu" ? cpu_backend() : reference_backend();
+  options.backend = named_backend(backend);
   options.threads = threads;
   options.relative = relative;
   options.progress = progress_of(progress);

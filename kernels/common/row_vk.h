@@ -17,8 +17,21 @@ struct RowForm {
 /// Rows of `extent` elements; neighbouring rows lie side by side where `inner` is not 1.
 inline RowForm choose_row_form(int64_t extent, int64_t inner, int64_t rows) {
   uint32_t log2 = extent > 256 ? 7 : extent > 16 ? 5 : 2;
-  if (inner >= 16) log2 = extent >= 16 ? 2 : 0;
+  if (inner >= 16) log2 = extent >= 512 ? 4 : extent >= 16 ? 2 : 0;
   return {static_cast<uint32_t>(rows), log2, inner >= 16};
+}
+
+/// Of rows along one axis.
+struct AxisPush {
+  RowForm form;
+  uint32_t extent;
+  uint32_t inner;
+};
+inline AxisPush axis_push(const Shape& shape, int axis,
+                          RowForm (*choose)(int64_t extent, int64_t inner, int64_t rows)) {
+  const AxisView v = axis_view(shape, axis);
+  return {choose(v.extent, v.inner, v.outer * v.inner), static_cast<uint32_t>(v.extent),
+          static_cast<uint32_t>(v.inner)};
 }
 
 /// Workgroups in two dimensions where one is too short.

@@ -43,6 +43,7 @@ void main() {
       }
     }
   }
+  const uint first_row = out_row * push.out_width + left;
   for (uint p = 0u; p < 4u && left + p < push.out_width; ++p)
-    store_quad(out_row * push.out_width + left + p, column, sums[p]);
+    store_at(first_row + p, first_row + p, column, sums[p]);
 }

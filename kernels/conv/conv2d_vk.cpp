@@ -66,11 +66,7 @@ Fault run(void* packed, const RunContext& context) {
   if (y.numel() == 0) return {};
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
   const PackedMatrix matrix = packed_filters(weight.shape, nullptr, groups_apart(a, weight.shape));
-  GemmOperands operands = conv_operands(context);
-  push.columns = static_cast<uint32_t>(matrix.columns);
-  push.b_pitch = packed != nullptr ? static_cast<uint32_t>(matrix.pitch()) : push.depth;
-  if (packed == nullptr) push.flags = GemmPush::kByDepth;
-  if (packed != nullptr) operands.b = reads(packed, matrix.bytes());
+  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
   if (is_product(a, weight.shape)) return record_product(recorder, push, operands);
   const bool grouped = is_grouped(a, weight.shape);
   const uint32_t read_at_once = grouped ? push.channels : push.channels | push.group_channels;

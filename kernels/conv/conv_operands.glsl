@@ -4,16 +4,17 @@
 #include "operands.glsl"
 
 PUSH
-  uint rows, columns, depth;  ///< pixels of y, its channels in a group, weights of each of them
+  uint rows, columns, depth;  ///< pixels of y that a product makes, channels of a group, weights of each
   uint b_pitch, y_pitch;
   uint flags;
   float low, high;
-  uint groups;
+  uint groups, images;
   uint height, width, channels, group_channels;
   uint out_height, out_width;
-  uint kernel_width;
+  uint kernel_height, kernel_width;
   uint stride_h, stride_w, dilation_h, dilation_w;
   int pad_top, pad_left;
+  uint kernel_step_h, kernel_step_w;  ///< conv_transpose2d: from tap to tap of one position within the stride
 PUSH_END
 
 #include "gemm_operands.glsl"

@@ -12,15 +12,16 @@ struct ConvPush {
   uint32_t b_pitch, y_pitch;
   uint32_t flags;
   float low, high;
-  uint32_t groups;
+  uint32_t groups, images;
   uint32_t height, width, channels, group_channels;
   uint32_t out_height, out_width;
-  uint32_t kernel_width;
+  uint32_t kernel_height, kernel_width;
   uint32_t stride_h, stride_w, dilation_h, dilation_w;
   int32_t pad_top, pad_left;
+  uint32_t kernel_step_h, kernel_step_w;
 };
 
-/// All but what depends on how the weights lie: columns, b_pitch, flags. REQUIRES: y has elements.
+/// All but what depends on how the weights lie (conv_operands). REQUIRES: y has elements.
 template <class Attributes>
 ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, const Shape& y) {
   const auto u = [](int64_t n) { return static_cast<uint32_t>(n); };
@@ -31,12 +32,14 @@ ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, con
   push.low = a.min();
   push.high = a.max();
   push.groups = u(a.groups());
+  push.images = u(x[0]);
   push.height = u(x[1]);
   push.width = u(x[2]);
   push.channels = u(x[3]);
   push.group_channels = u(weight[3]);
   push.out_height = u(y[1]);
   push.out_width = u(y[2]);
+  push.kernel_height = u(weight[1]);
   push.kernel_width = u(weight[2]);
   push.stride_h = u(a.stride_h());
   push.stride_w = u(a.stride_w());
@@ -53,14 +56,24 @@ inline PackedMatrix packed_filters(const Shape& s, const void* from, int64_t gro
           static_cast<size_t>(s[1] * s[2] * s[3]), static_cast<size_t>(groups)};
 }
 
-inline GemmOperands conv_operands(const RunContext& context) {
-  const TensorView& weight = context.inputs[1];
+/// The weights are `packed` as `matrix` or, if that is nullptr, lie as they are. Sets columns,
+/// b_pitch and flags of the push block accordingly.
+inline GemmOperands conv_operands(const RunContext& context, const void* packed,
+                                  const PackedMatrix& matrix, ConvPush* push) {
   const TensorView& bias = operand_or_absent(context.inputs, 2);
   GemmOperands operands;
   operands.a = reads(context.inputs[0]);
-  operands.b = reads(weight);
   if (bias.present()) operands.bias = reads(bias);
   operands.y = writes(context.outputs[0]);
+  push->columns = static_cast<uint32_t>(matrix.columns);
+  if (packed != nullptr) {
+    operands.b = reads(packed, matrix.bytes());
+    push->b_pitch = static_cast<uint32_t>(matrix.pitch());
+  } else {
+    operands.b = reads(context.inputs[1]);
+    push->b_pitch = push->depth;
+    push->flags = GemmPush::kByDepth;
+  }
   return operands;
 }
 

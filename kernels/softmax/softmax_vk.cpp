@@ -14,20 +14,13 @@ Fault supports(const NodeSpec& node) {
   return type == DType::kFloat32 ? Fault() : no_shader("softmax", type);
 }
 
-struct Push {
-  RowForm form;
-  uint32_t extent, inner;
-};
-
 Fault run(void*, const RunContext& context) {
   Recorder& recorder = recorder_of(context);
   const auto& a = context.attrs.as<fb::Softmax>();
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  const AxisView v = axis_view(x.shape, a.axis());
-  const Push push = {choose_row_form(v.extent, v.inner, v.outer * v.inner),
-                     static_cast<uint32_t>(v.extent), static_cast<uint32_t>(v.inner)};
+  const AxisPush push = axis_push(x.shape, a.axis(), choose_row_form);
   const uint32_t constants[] = {a.log(), a.safe()};
   const VulkanOperand operands[] = {reads(x), writes(y)};
   return recorder.dispatch(softmax_shader, constants, operands, push,

@@ -35,6 +35,15 @@ struct SegmentSpec {
   void* services = nullptr;  ///< what Backend::open made
 };
 
+/// A piece of a device's memory.
+struct SpaceBlock {
+  void* address = nullptr;
+  /// Where the host has the same bytes, aligned to kAlignment: the device sees what was written
+  /// before `flush` or `wait` was called, the host sees all once `wait` has returned. nullptr:
+  /// nowhere.
+  void* host = nullptr;
+};
+
 /// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
 /// what Backend::open did. Addresses are the device's own: only it looks behind them, others add
 /// offsets to them; they need not be pointers, but nullptr is none. `allocate`, `release_memory`
@@ -46,16 +55,18 @@ struct Device {
   /// aligned to kAlignment.
   size_t alignment = kAlignment;
 
-  /// Memory of the space; any thread. kOutOfMemory.
-  Fault (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
+  /// Memory of the space; any thread. kOutOfMemory. Where the host has it, too, and all nodes run
+  /// on the device, the host's arena is that of the space: inputs, outputs and states are copied by
+  /// nobody.
+  Fault (*allocate)(void* program, uint64_t bytes, SpaceBlock* block) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
 
   /// Ok, or the reason (kUnsupported) why the device does not run this node.
   Fault (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
   /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
-  /// that it needs, and how many of constants it keeps. kUnsupported: the node *refused of
-  /// the spec goes to the next backend, and what remains is compiled anew; *refused is the number
-  /// of nodes before, and where it stays so, all of them go.
+  /// that it needs, and how many bytes of constants it keeps now and did not before. kUnsupported:
+  /// spec.nodes[*refused] moves to the next backend, and what is before and behind it is compiled
+  /// anew. *refused is the number of nodes at the call; if it is left so, all of them move.
   Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
   /// dtype kNone, constants no data. The views stay where they are. Before the first submit, and
@@ -64,24 +75,24 @@ struct Device {
   Fault (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
-  // These queue work of a session, which happens in the order of the calls; none of it has to begin
-  // before `flush` or `wait`, so all that a run queues may be one submission. What goes wrong may
-  // be told by any later call; the error stays until `wait` tells it. Behind an error the device
-  // may go on or not, but what was queued before it is done.
+  // These queue work of a session, which happens in the order of the calls. None of it has to begin
+  // before `flush` or `wait`, so all that a run queues may be one submission. An error may be
+  // returned by any later call, and stays until `wait` returns it. Work that was queued before the
+  // node that failed is done; work behind it may be done or not, but for `copy`.
 
   Fault (*submit)(void* segment) = nullptr;
-  /// From the host: when it returns, `from` may change.
+  /// From the host: when it returns, `from` may change. nullptr: zeros.
   Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
   /// To the host: the bytes are there when `wait` returns.
   Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Within the space, bytes that do not overlap. Behind an error it must not happen. nullptr:
-  /// states live on the host.
+  /// Within the space, bytes that do not overlap: what a state becomes. It must not be done if a
+  /// node failed that was queued since the last wait. nullptr: states live on the host.
   Fault (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Begins what is queued: the host works on meanwhile. nullptr: the device does not wait for it.
+  /// Begins what is queued, since the host works on meanwhile. nullptr: it has begun anyway.
   Fault (*flush)(void* services) = nullptr;
-  /// Returns when nothing is queued or under way, with the error of the node that comes first in
-  /// the method, named by its index in the text and in *node. *node is 0 before: it stays so where
-  /// no node failed but the device.
+  /// Returns when nothing is queued or under way. Of several nodes that failed the error is of that
+  /// with the lowest index, which it gives in its text and in *node. *node is 0 at the call, and is
+  /// left so if not a node failed but the device.
   Fault (*wait)(void* services, size_t* node) = nullptr;
 
   /// Nanoseconds that each node of the segment took in its last run, which has been waited for;

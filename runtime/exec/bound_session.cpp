@@ -101,8 +101,8 @@ Fault BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
   LAZYRT_RETURN_IF_ERROR(find_homes(program));
   LAZYRT_RETURN_IF_ERROR(list_steps(program));
-  LAZYRT_RETURN_IF_ERROR(make_memory());
   LAZYRT_RETURN_IF_ERROR(make_device_memory());
+  LAZYRT_RETURN_IF_ERROR(make_memory());
   const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(
@@ -193,8 +193,20 @@ uint64_t BoundSession::workspace_of(int space) const {
   return workspace;
 }
 
+/// Whether the host's arena may lie in that space: what runs on the host would have to wait for
+/// what runs there.
+bool BoundSession::can_map(int space) const {
+  const uint8_t* host = devices_[slot_of_space(space)].memory().host_arena;
+  if (host == nullptr || base_.reservation != nullptr) return false;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (!variants_[v].runs_only_in(space)) return false;
+  }
+  return true;
+}
+
 /// In each space that a variant uses beside the host's.
 Fault BoundSession::make_device_memory() {
+  LAZYRT_RETURN_IF_ERROR(base_.states->make());
   if (!kDevices) return {};
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
     const int space = space_of_slot(slot);
@@ -202,7 +214,9 @@ Fault BoundSession::make_device_memory() {
     for (size_t v = 0; v < variant_count_; ++v) used = used || variants_[v].uses(space);
     if (!used) continue;
     const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
-    LAZYRT_RETURN_IF_ERROR(devices_[slot].make(base_.services->slot(slot), bytes, base_.memory));
+    LAZYRT_RETURN_IF_ERROR(
+        devices_[slot].make(base_.services->slot(slot), bytes, base_.blocks[slot], base_.memory));
+    if (can_map(space)) mapped_ = static_cast<uint8_t>(space);
     LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};
@@ -210,21 +224,30 @@ Fault BoundSession::make_device_memory() {
 
 SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
-  memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
-                               base_.program.sections.constants.data()};
+  SpaceMemory& host = memory.spaces[kHostSpace];
+  host.arena = arena_.data;
+  host.states = base_.states->on_host();
+  host.workspace = workspace_.data;
+  host.constants = base_.program.sections.constants.data();
   for (int slot = 0; kDevices && slot < kDeviceSlots; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+    if (space_of_slot(slot) != mapped_) memory.spaces[space_of_slot(slot)].host_arena = nullptr;
     memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
   }
-  memory.states = base_.states->places();
+  memory.states = base_.states->offsets();
+  memory.arena_bytes = arena_bytes_;
   return memory;
 }
 
 Fault BoundSession::make_memory() {
   const Reservation* reserved = base_.reservation;
-  LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
-                                        arena_bytes_, allocator_, "the arena", &own_arena_,
-                                        &arena_));
+  if (kDevices && mapped_ != kHostSpace) {
+    arena_ = {devices_[slot_of_space(mapped_)].memory().host_arena, arena_bytes_};
+  } else {
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
+                                          arena_bytes_, allocator_, "the arena", &own_arena_,
+                                          &arena_));
+  }
   if (input_bytes_ != 0) {
     LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->inputs,
                                           input_bytes_, allocator_, "the inputs", &own_inputs_,
@@ -237,7 +260,16 @@ Fault BoundSession::make_memory() {
                                           workspace + kTailBytes, allocator_, "the workspace",
                                           &own_workspace_, &workspace_));
   }
-  return base_.states->make();
+  return needs_states_on_host() ? base_.states->make_on_host() : Fault();
+}
+
+/// Those that live on the host, or are outputs.
+bool BoundSession::needs_states_on_host() const {
+  if (!kDevices) return true;
+  bool needs = false;
+  for (const uint8_t home : homes_) needs = needs || home == kHostSpace;
+  for (size_t v = 0; v < variant_count_; ++v) needs = needs || variants_[v].copies_states();
+  return needs;
 }
 
 /// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
@@ -399,8 +431,9 @@ bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) cons
     return overlap(data, bytes, device.memory().arena, device.bytes()) ||
            overlap(data, bytes, states.data(), states.bytes());
   }
-  const Block& states = base_.states->block();
-  return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
+  const SessionStates& states = *base_.states;
+  return is_bound_memory(data, bytes) ||
+         (states.on_host() != nullptr && overlap(data, bytes, states.on_host(), states.bytes()));
 }
 
 bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
@@ -539,6 +572,7 @@ Fault BoundSession::keep_results(const SessionVariant& variant) {
 
 Fault BoundSession::keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces) {
   const auto keep = [&](int home, uint8_t* place, const TensorView& next) {
+    if (variant.keeps_states()) return Fault();
     const BackendServices::Slot& slot = base_.services->slot(slot_of_space(home));
     *spaces |= 1U << home;
     return slot.backend->device->copy(slot.services, place, next.data, next.bytes());

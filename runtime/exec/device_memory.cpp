@@ -14,9 +14,22 @@ Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from
   return first;
 }
 
-DeviceBlock::~DeviceBlock() {
-  if (data_ != nullptr) device_->release_memory(program_, data_);
+void DeviceBlock::release() {
+  if (block_.address != nullptr) device_->release_memory(program_, block_.address);
   if (bytes_ != 0) counted_->give(bytes_);
+  block_ = {};
+  bytes_ = 0;
+}
+
+void DeviceBlock::take(DeviceBlock* other) {
+  release();
+  device_ = other->device_;
+  program_ = other->program_;
+  counted_ = other->counted_;
+  block_ = other->block_;
+  bytes_ = other->bytes_;
+  other->block_ = {};
+  other->bytes_ = 0;
 }
 
 Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted) {
@@ -29,19 +42,22 @@ Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, Count
   program_ = slot.program;
   counted_ = counted;
   bytes_ = bytes;
-  return device.allocate(program_, bytes, &data_).with_context("space %s", device.space);
+  return device.allocate(program_, bytes, &block_).with_context("space %s", device.space);
 }
 
 Fault DeviceMemory::make(const BackendServices::Slot& slot, const SpaceBytes& bytes,
-                         CountedMemory* counted) {
+                         const DeviceBlock& kept, CountedMemory* counted) {
   constexpr uint64_t kMost = UINT64_MAX / 4;  // refused as it is
   const uint64_t alignment = slot.backend->device->alignment;
   const uint64_t workspace =
       (std::min(bytes.arena, kMost) + kTailBytes + alignment) / alignment * alignment;
   const uint64_t total = workspace + std::min(bytes.workspace, kMost) + kTailBytes;
-  LAZYRT_RETURN_IF_ERROR(block_.make(slot, total, counted));
-  memory_.arena = block_.data();
+  if (kept.bytes() < total) LAZYRT_RETURN_IF_ERROR(own_.make(slot, total, counted));
+  const DeviceBlock& block = owns() ? own_ : kept;
+  bytes_ = block.bytes();
+  memory_.arena = block.data();
   memory_.workspace = memory_.arena + workspace;
+  memory_.host_arena = block.host();
   return {};
 }
 

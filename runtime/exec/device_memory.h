@@ -10,6 +10,7 @@ struct SpaceMemory {
   uint8_t* arena = nullptr;
   uint8_t* states = nullptr;
   uint8_t* workspace = nullptr;
+  uint8_t* host_arena = nullptr;       ///< of a device: where the host has the arena, if it has
   const uint8_t* constants = nullptr;  ///< the Program's; of the host only
 };
 
@@ -29,19 +30,25 @@ class DeviceBlock {
   DeviceBlock() = default;
   DeviceBlock(const DeviceBlock&) = delete;
   DeviceBlock& operator=(const DeviceBlock&) = delete;
-  ~DeviceBlock();
+  ~DeviceBlock() { release(); }
 
   /// kOutOfMemory names the space. REQUIRES: called once; both outlive this.
   Fault make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted);
   /// nullptr: it was not made.
-  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
+  uint8_t* data() const { return static_cast<uint8_t*>(block_.address); }
+  /// Where the host has it; nullptr: nowhere.
+  uint8_t* host() const { return static_cast<uint8_t*>(block_.host); }
   uint64_t bytes() const { return bytes_; }
+  /// Becomes what `other` is, and that nothing.
+  void take(DeviceBlock* other);
 
  private:
+  void release();
+
   const Device* device_ = nullptr;
   void* program_ = nullptr;
   CountedMemory* counted_ = nullptr;
-  void* data_ = nullptr;
+  SpaceBlock block_;
   uint64_t bytes_ = 0;
 };
 
@@ -53,16 +60,25 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// What it takes is counted in `counted`. REQUIRES: called once; all arguments outlive this.
-  Fault make(const BackendServices::Slot& slot, const SpaceBytes& bytes, CountedMemory* counted);
+  /// In `kept`, if that is large enough, or in a block of its own, counted in `counted`. REQUIRES:
+  /// called once; all arguments outlive this.
+  Fault make(const BackendServices::Slot& slot, const SpaceBytes& bytes, const DeviceBlock& kept,
+             CountedMemory* counted);
+  /// It needed more than was kept.
+  bool owns() const { return own_.data() != nullptr; }
+  /// Its own block is kept for whatever comes after this. REQUIRES: nothing uses `kept`.
+  void give_block(DeviceBlock* kept) {
+    if (owns()) kept->take(&own_);
+  }
 
   /// But for the states.
   const SpaceMemory& memory() const { return memory_; }
   /// 0: it was not made.
-  uint64_t bytes() const { return block_.bytes(); }
+  uint64_t bytes() const { return bytes_; }
 
  private:
-  DeviceBlock block_;
+  DeviceBlock own_;
+  uint64_t bytes_ = 0;
   SpaceMemory memory_;
 };
 

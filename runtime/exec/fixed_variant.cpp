@@ -133,6 +133,7 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
   const SpaceMemory& host = memory.spaces[kHostSpace];
   arena_ = host.arena;
   workspace_ = host.workspace;
+  host_states_ = host.states;
   states_ = memory.states;
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = arena_ + value(input_value(i)).offset();
   times_ = pool_->make<NodeTime>(profile ? nodes_.size() : 0);
@@ -149,7 +150,7 @@ void FixedVariant::place_values() {
     if (output.place != nullptr) data_[output.root] = output.place;
   }
   for (size_t k = 0; k < states_.size(); ++k)
-    data_[static_cast<size_t>(state_at(*method_, k).value())] = states_[k];
+    data_[static_cast<size_t>(state_at(*method_, k).value())] = host_states_ + states_[k];
   for (size_t id = 0; id < data_.size(); ++id) {
     if (data_[id] != nullptr) continue;
     const fb::Value& v = value(id);

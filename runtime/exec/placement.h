@@ -21,8 +21,9 @@ struct PlannedStep {
     kCopyOut,  ///< from `space` to the host
     /// As kCopyOut, but to a place beside the arena: what a guard sees once all has run.
     kSnapshot,
-    kFlush,  ///< the device of `space` begins what is queued
-    kWait,   ///< the host waits for it
+    kCopyState,  ///< `index` is a state, which becomes its next within `space`
+    kFlush,      ///< the device of `space` begins what is queued
+    kWait,       ///< the host waits for it
   };
   Kind kind = Kind::kNode;
   uint8_t space = kHostSpace;
@@ -58,6 +59,10 @@ class Placement {
   void add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes);
   /// The value in that space is kept as it is now, for a guard.
   void keep(int32_t value, uint8_t space) { copy(PlannedStep::Kind::kSnapshot, value, space); }
+  /// The state, which lives in that space, becomes its next.
+  void keep_state(uint32_t state, uint8_t space) {
+    push(PlannedStep::Kind::kCopyState, space, state, 0);
+  }
   /// The host is about to read what was copied to it.
   void await();
   /// What is needed from now on only outputs need.

@@ -337,6 +337,26 @@ void Planner::place(Span<const uint8_t> homes, bool late, Placement* placement) 
   placement->begin_outputs();
   for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
     placement->need(output_at(method_, i).value(), kHostSpace);
+  if (plan_.keeps_states_) place_states(homes, placement);
+}
+
+/// Nothing may go wrong behind the copies but on their device, which does not copy then: neither a
+/// guard that is judged late nor another device.
+bool Planner::can_keep_states(Span<const uint8_t> homes, bool late) const {
+  uint32_t spaces = 0;
+  for (const PlannedNode& node : plan_.nodes_) spaces |= 1U << node.space;
+  spaces &= ~(1U << kHostSpace);
+  const auto lives_there = [&](uint8_t home) { return (spaces >> home & 1) != 0; };
+  return !late && (spaces & (spaces - 1)) == 0 &&
+         std::any_of(homes.begin(), homes.end(), lives_there);
+}
+
+void Planner::place_states(Span<const uint8_t> homes, Placement* placement) const {
+  for (uint32_t k = 0; k < homes.size(); ++k) {
+    const fb::State& state = state_at(method_, k);
+    if (homes[k] == kHostSpace || state.next() == state.value()) continue;
+    if (value_at(method_, state.value()).bytes() != 0) placement->keep_state(k, homes[k]);
+  }
 }
 
 Fault Planner::list_steps(Span<const uint8_t> homes, bool late) {
@@ -344,6 +364,7 @@ Fault Planner::list_steps(Span<const uint8_t> homes, bool late) {
   const auto places = scratch_.make<ValuePlaces>(count_of(method_.values()));
   if (scratch_.is_short()) return no_memory();
   begin_places(homes, places);
+  plan_.keeps_states_ = can_keep_states(homes, late);
   Placement counted(places, nullptr);
   place(homes, late, &counted);
   plan_.steps_ = pool_->make<PlannedStep>(counted.step_count());
@@ -352,8 +373,12 @@ Fault Planner::list_steps(Span<const uint8_t> homes, bool late) {
   Placement placed(places, plan_.steps_.data());
   place(homes, late, &placed);
   plan_.lines_ = placed.line_count();
-  for (const PlannedStep& step : plan_.steps_)
+  for (const PlannedStep& step : plan_.steps_) {
     plan_.device_steps_ += step.kind == PlannedStep::Kind::kNode ? 0 : 1;
+    plan_.copies_states_ =
+        plan_.copies_states_ ||
+        (step.is_copy() && value_at(method_, step.index).kind() == fb::ValueKind::State);
+  }
   return {};
 }
 

@@ -53,6 +53,8 @@ class Planner {
   Fault find_guarded();
   void begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const;
   void place(Span<const uint8_t> homes, bool late, Placement* placement) const;
+  bool can_keep_states(Span<const uint8_t> homes, bool late) const;
+  void place_states(Span<const uint8_t> homes, Placement* placement) const;
   void place_guarded(const PlannedNode& node, bool late, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 

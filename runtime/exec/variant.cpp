@@ -1,6 +1,7 @@
 #include "runtime/exec/variant.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/platform/threads.h"
 
@@ -17,7 +18,11 @@ Fault submit(void* state, const RunContext&) {
 Fault copy_in(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
-  if (from.bytes() == 0) return {};
+  if (from.bytes() == 0 || step.skipped != 0) return {};
+  if (step.mapped != nullptr) {
+    std::memcpy(step.mapped, from.data, from.bytes());
+    return {};
+  }
   return step.device->copy_in(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
@@ -26,6 +31,13 @@ Fault copy_out(void* state, const RunContext& context) {
   const TensorView& from = context.inputs[0];
   if (from.bytes() == 0 || step.skipped != 0) return {};
   return step.device->copy_out(step.services, context.outputs[0].data, from.data, from.bytes());
+}
+
+Fault copy_state(void* state, const RunContext& context) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  const TensorView& from = context.inputs[0];
+  void* to = context.outputs[0].data;
+  return to == from.data ? Fault() : step.device->copy(step.services, to, from.data, from.bytes());
 }
 
 Fault flush(void* state, const RunContext&) {
@@ -127,7 +139,7 @@ TensorView Variant::next_of_state(size_t k) const {
 Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
   const size_t steps = plan_.steps().size();
   values_ = pool_->make<TensorView>(count_of(method.values()));
-  operands_ = pool_->make<TensorView>(plan_.operands().size() + 2 * plan_.copy_count());
+  operands_ = pool_->make<TensorView>(plan_.operands().size() + 2 * plan_.device_step_count());
   steps_ = pool_->make<Step>(steps);
   device_steps_ = pool_->make<DeviceStep>(plan_.device_step_count());
   times_ = pool_->make<NodeTime>(profile ? steps : 0);
@@ -205,6 +217,12 @@ Fault Variant::find_makers() {
   return {};
 }
 
+bool Variant::runs_only_in(int space) const {
+  const auto nodes = plan_.nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [space](const PlannedNode& node) { return node.space == space; });
+}
+
 void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
   const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
@@ -217,7 +235,11 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
     }
     values_[id] = view_of(v, data);
   }
-  for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
+  arena_bytes_ = memory.arena_bytes;
+  for (int space = 0; space < kMostSpaces; ++space) {
+    arenas_[space] = memory.spaces[space].arena;
+    if (memory.spaces[space].host_arena != nullptr) mapped_ = static_cast<uint8_t>(space);
+  }
   for (size_t id = 0; id < values_.size(); ++id) {
     if (movable_of_[id] < 0) continue;
     Movable& movable = movables_[static_cast<size_t>(movable_of_[id])];
@@ -226,7 +248,7 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
   }
   for (size_t k = 0; k < memory.states.size(); ++k) {
     const fb::State& state = state_at(method, k);
-    values_[static_cast<size_t>(state.value())].data = memory.states[k];
+    values_[static_cast<size_t>(state.value())].data = place_at(host.states, memory.states[k]);
   }
 }
 
@@ -242,7 +264,8 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
   if (v.kind() == fb::ValueKind::Constant) {
     view.data = nullptr;  // the device has its own
   } else if (v.kind() == fb::ValueKind::State) {
-    view.data = there.states + (static_cast<uint8_t*>(view.data) - host.states);
+    view.data = place_at(there.states, reinterpret_cast<uintptr_t>(view.data) -
+                                           reinterpret_cast<uintptr_t>(host.states));
   } else {
     view.data = there.arena + v.offset();
   }
@@ -301,6 +324,14 @@ void Variant::make_copy_step(const PlannedStep& planned, TensorView host, Tensor
 /// Of a copy, a flush or a wait. `operands`: for a copy.
 void Variant::make_device_step(const PlannedStep& planned, const fb::Method& method,
                                const SharedMemory& memory, TensorView* operands, Step* step) {
+  if (planned.kind == PlannedStep::Kind::kCopyState) {
+    step->run = copy_state;
+    step->context.inputs = {operands, 1};
+    step->context.outputs = {operands + 1, 1};
+    operands[1] = view_in(state_at(method, planned.index).value(), planned.space, method, memory);
+    point_state_copy(planned.index, *step);
+    return;
+  }
   if (!planned.is_copy()) {
     step->run = planned.kind == PlannedStep::Kind::kWait ? wait : flush;
     return;
@@ -308,6 +339,7 @@ void Variant::make_device_step(const PlannedStep& planned, const fb::Method& met
   const auto id = static_cast<int32_t>(planned.index);
   make_copy_step(planned, values_[planned.index], view_in(id, planned.space, method, memory),
                  operands, step);
+  settle_copy(planned, *step);
 }
 
 Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
@@ -330,8 +362,11 @@ Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) 
       step.after = static_cast<int32_t>(planned.index) - 1;
     } else {
       make_device_step(planned, method, memory, copied, &step);
-      copied += planned.is_copy() ? 2 : 0;
+      copied += 2;
     }
+    const bool is_kept = planned.kind == PlannedStep::Kind::kCopyState;
+    if (is_kept) step.after = static_cast<int32_t>(plan_.nodes().size()) - 1;
+    if (is_kept && last_stop_ == SIZE_MAX) last_stop_ = i;
     ++device;
   }
   return {};
@@ -353,6 +388,7 @@ bool Variant::bind_output(size_t i, void* data, int space) {
   if (output.movable < 0) return false;
   Movable& movable = movables_[static_cast<size_t>(output.movable)];
   if (movable.is_bound || (space != kHostSpace && output.made_in != space)) return false;
+  if (kDevices && space == kHostSpace && mapped_ != kHostSpace) return false;
   movable.is_bound = true;
   movable.space = static_cast<uint8_t>(space);
   movable.bound_value = output.is_only ? output.value : UINT32_MAX;
@@ -399,6 +435,9 @@ Fault Variant::refresh_step(size_t index) {
       return {};
     case PlannedStep::Kind::kSegment:
       return refresh_segment(planned, *static_cast<const DeviceStep*>(step.state));
+    case PlannedStep::Kind::kCopyState:
+      point_state_copy(planned.index, step);
+      return {};
     case PlannedStep::Kind::kFlush:
     case PlannedStep::Kind::kWait:
       return {};
@@ -442,8 +481,26 @@ void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
   TensorView& there = is_in ? from[1] : from[0];
   if (planned.kind != PlannedStep::Kind::kSnapshot) host.data = values_[planned.index].data;
   there.data = place_in(id, planned.space, there.data);
-  set_counter(&static_cast<DeviceStep*>(step->state)->skipped,
-              is_only_bound_there(planned) ? 1 : 0);
+  settle_copy(planned, *step);
+}
+
+void Variant::point_state_copy(uint32_t state, const Step& step) const {
+  operands_[static_cast<size_t>(step.context.inputs.data() - operands_.data())] =
+      next_of_state(state);
+}
+
+/// Whether it is needed, and whether the host itself can do it.
+void Variant::settle_copy(const PlannedStep& planned, const Step& step) const {
+  auto& device = *static_cast<DeviceStep*>(step.state);
+  const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  const TensorView& from = step.context.inputs[0];
+  const TensorView& to = step.context.outputs[0];
+  const uintptr_t offset = reinterpret_cast<uintptr_t>((is_in ? to : from).data) -
+                           reinterpret_cast<uintptr_t>(arenas_[planned.space]);
+  const bool is_mapped = planned.space == mapped_ && offset < arena_bytes_;
+  device.mapped = is_mapped ? arenas_[kHostSpace] + offset : nullptr;
+  const bool is_one_place = device.mapped != nullptr && device.mapped == (is_in ? from : to).data;
+  set_counter(&device.skipped, is_one_place || is_only_bound_there(planned) ? 1 : 0);
 }
 
 /// A copy to the host of what only an output needs, which is bound to the device's memory.
@@ -550,7 +607,7 @@ Fault Variant::run_steps(const RunStop& stop) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (!guards_.hold(step.after, view, &next_guard)) return broken_guard();
-    const bool is_stop = stop.is_due();
+    const bool is_stop = i <= last_stop_ && stop.is_due();
     const Fault status = is_stop    ? stop.status()
                          : observed ? run_step(i)
                                     : step.run(step.state, step.context);

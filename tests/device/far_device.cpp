@@ -21,9 +21,10 @@ class FarProgram {
   FarProgram(const FarProgram&) = delete;
   FarProgram& operator=(const FarProgram&) = delete;
 
-  void* take(uint64_t bytes) {
+  void* take(uint64_t bytes, void** host = nullptr) {
     if (machine.rules.allocates && !machine.rules.allocates(bytes)) return nullptr;
-    void* address = machine.memory->allocate(bytes);
+    void* address = machine.memory->allocate(bytes, host);
+    ++machine.counts.allocations;
     machine.counts.blocks += address == nullptr ? 0 : 1;
     return address;
   }
@@ -122,9 +123,10 @@ struct FarSegment {
   }
 };
 
-Fault allocate(void* program, uint64_t bytes, void** address) {
-  *address = static_cast<FarProgram*>(program)->take(bytes);
-  return *address == nullptr ? Status(Error::kOutOfMemory, "far has no memory") : Status();
+Fault allocate(void* state, uint64_t bytes, SpaceBlock* block) {
+  auto& program = *static_cast<FarProgram*>(state);
+  block->address = program.take(bytes, program.machine.rules.is_mapped ? &block->host : nullptr);
+  return block->address == nullptr ? Status(Error::kOutOfMemory, "far has no memory") : Status();
 }
 
 void release_memory(void* program, void* address) {
@@ -255,8 +257,8 @@ Fault submit(void* state) {
 Fault copy_in(void* state, void* to, const void* from, size_t bytes) {
   FarServices& services = services_of(state);
   ++services.machine.counts.copies_in;
-  const auto* begin = static_cast<const uint8_t*>(from);
-  const std::vector<uint8_t> staged(begin, begin + bytes);
+  std::vector<uint8_t> staged(bytes);
+  if (from != nullptr) std::memcpy(staged.data(), from, bytes);
   services.push([&services, to, staged](FarError*) {
     const Opening opening(services.machine.memory.get());
     std::memcpy(opening.memory.at(to, staged.size()), staged.data(), staged.size());

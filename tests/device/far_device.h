@@ -22,6 +22,8 @@ struct FarRules {
   std::function<bool(const SegmentNode&)> refuses;
   /// Whether there is memory for these bytes.
   std::function<bool(uint64_t)> allocates;
+  /// The host has its memory, too.
+  bool is_mapped = false;
   /// On the queue's thread, before each segment.
   std::function<void()> before_segment;
   /// As GPUs do: behind an error all goes on but copies within its memory.
@@ -36,15 +38,16 @@ struct FarRules {
 /// Since the last reset.
 struct FarCounts {
   std::atomic<int> copies_in{0}, copies_out{0}, copies{0}, segments{0}, nodes{0};
-  std::atomic<int> constants{0};     ///< that Programs keep in its memory
-  std::atomic<int> blocks{0};        ///< of its memory, alive
+  std::atomic<int> constants{0};  ///< that Programs keep in its memory
+  std::atomic<int> blocks{0};     ///< of its memory, alive
+  std::atomic<int> allocations{0};
   std::atomic<int> opened{0};        ///< sessions, or tried to
   std::atomic<int> compilations{0};  ///< tried
   std::atomic<int> submissions{0};
   std::atomic<int> waits{0};  ///< for something
   void reset() {
-    copies_in = copies_out = copies = segments = nodes = constants = opened = compilations =
-        submissions = waits = 0;
+    copies_in = copies_out = copies = segments = nodes = constants = allocations = opened =
+        compilations = submissions = waits = 0;
   }
 };
 

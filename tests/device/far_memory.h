@@ -16,22 +16,25 @@ class FarMemory {
  public:
   static constexpr uintptr_t kAlignment = 256;
 
-  /// nullptr: none is left.
-  void* allocate(uint64_t bytes) {
+  /// nullptr: none is left. *host: where the host has it, too, if it asks.
+  void* allocate(uint64_t bytes, void** host = nullptr) {
     const std::lock_guard lock(mutex_);
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     const uint64_t size = (bytes + page) / page * page;
-    void* pages = mmap(nullptr, size, protection(), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    const bool is_mapped = host != nullptr;
+    void* pages = mmap(nullptr, size, is_mapped ? kOpen : protection(), flags, -1, 0);
     if (pages == MAP_FAILED) return nullptr;
+    if (is_mapped) *host = pages;
     const uintptr_t address = next_;
     next_ += (bytes + 2 * kAlignment) / (2 * kAlignment) * (2 * kAlignment);
-    blocks_[address] = {static_cast<uint8_t*>(pages), bytes, size};
+    blocks_[address] = {static_cast<uint8_t*>(pages), bytes, size, is_mapped};
     return reinterpret_cast<void*>(address);
   }
   void release(void* block) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(reinterpret_cast<uintptr_t>(block));
-    munmap(found->second.pages, found->second.mapped);
+    munmap(found->second.pages, found->second.size);
     blocks_.erase(found);
   }
   /// Where the device has these bytes; fails the test unless they are all in one block.
@@ -58,7 +61,7 @@ class FarMemory {
     if (pipe(ends) != 0) return true;
     bool readable = false;  // the system reads it for us: EFAULT, not a signal
     for (const auto& [address, block] : blocks_)
-      readable = readable || write(ends[1], block.pages, 1) == 1;
+      readable = readable || (!block.is_mapped && write(ends[1], block.pages, 1) == 1);
     ::close(ends[0]);
     ::close(ends[1]);
     return readable;
@@ -68,15 +71,18 @@ class FarMemory {
   struct Block {
     uint8_t* pages = nullptr;
     uint64_t bytes = 0;
-    uint64_t mapped = 0;
+    uint64_t size = 0;
+    bool is_mapped = false;  ///< the host has it, too
   };
+  static constexpr int kOpen = PROT_READ | PROT_WRITE;
 
   static uintptr_t end_of(const std::pair<const uintptr_t, Block>& block) {
     return block.first + block.second.bytes;
   }
-  int protection() const { return openings_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE; }
+  int protection() const { return openings_ > 0 ? kOpen : PROT_NONE; }
   void protect() {
-    for (const auto& [address, block] : blocks_) mprotect(block.pages, block.mapped, protection());
+    for (const auto& [address, block] : blocks_)
+      mprotect(block.pages, block.size, block.is_mapped ? kOpen : protection());
   }
 
   std::mutex mutex_;

@@ -25,7 +25,8 @@ def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backen
     """A bundle made ready to run, as a Program to call.
 
     source           path of the bundle, or its bytes
-    backend          "cpu" or "reference"
+    backend          "cpu", "reference", "vulkan" (what the GPU does not run, the cpu does), "vulkan:1" for another device than the fastest, or "auto":
+                     vulkan where there is a device, else cpu
     threads          1 to 256, the caller's included
     memory_limit     most bytes that it may take, packed weights and tapped values included; the file itself does not count, its texts as
                      Python's strings do by themselves. 0: 4 GiB, and beside it as much as the packed weights may take

@@ -4,10 +4,11 @@
 #include <cstdio>
 #include <exception>
 
+#include "lazyrt/backend_choice.h"
+
 #include "platforms/posix/conformance/isolation.h"
 #include "platforms/posix/conformance/options.h"
 #include "platforms/posix/conformance/results.h"
-#include "platforms/posix/lazy_run/backend_choice.h"
 #include "platforms/posix/lazy_run/npy.h"
 #include "platforms/posix/lazy_run/text.h"
 
@@ -88,10 +89,12 @@ void write_text(const std::string& path, const std::string& text) {
 std::vector<Row> run_jobs(const Options& options, const std::vector<Job>& jobs,
                           const AllExpectations& expectations) {
   std::vector<Row> rows;
-  run::BackendChoice backends;  // a device is opened by the process that uses it
+  BackendChoice backends;  // a device is opened by the process that uses it
   CaseRunner runner({options.folder, options.threads});
   const auto work = [&](size_t i) {
-    return runner.run(*jobs[i].c, backends.find(jobs[i].backend));
+    const Result<const Backend*> backend = backends.find(jobs[i].backend);
+    run::require(backend.status());
+    return runner.run(*jobs[i].c, *backend);
   };
   const auto done = [&](size_t i, const Outcome& outcome) {
     const Case& c = *jobs[i].c;

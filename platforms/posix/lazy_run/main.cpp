@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "platforms/posix/lazy_run/backend_choice.h"
+#include "lazyrt/backend_choice.h"
 #include "platforms/posix/lazy_run/explain.h"
 #include "platforms/posix/lazy_run/op_list.h"
 #include "platforms/posix/lazy_run/progress.h"
@@ -41,7 +41,9 @@ ExitCode run(int argc, char** argv) {
   Progress progress;
   Surroundings surroundings;
   surroundings.open = [&] { return open_program(options); };
-  surroundings.backend = backends.find(options.backend, options.device);
+  const Result<const Backend*> backend = backends.find(options.backend.c_str(), options.device);
+  if (!backend.ok()) throw Failure(ExitCode::kRun, backend.status().message());
+  surroundings.backend = *backend;
   surroundings.out = stdout;
   surroundings.err = stderr;
   surroundings.phase = [&](const std::string& what) { progress.phase(what); };

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "lazyrt/backend_choice.h"
+
 namespace lazyrt::run {
 namespace {
 
@@ -69,7 +71,8 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("--method", o->method, "The method to run")->default_str("forward");
   app->add_option("--backend", o->backend,
                   "cpu, reference, vulkan, or auto: vulkan where there is a device")
-      ->check(CLI::IsMember({"cpu", "reference", "vulkan", "auto"}))
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(BackendChoice::kNames),
+                                                     std::end(BackendChoice::kNames))))
       ->capture_default_str();
   app->add_option("--device", o->device, "The number of Vulkan's device; default: the fastest kind")
       ->check(CLI::Range(0, 255));

@@ -157,7 +157,7 @@ Fault VulkanDevice::make_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
 }
 
 Fault VulkanDevice::make_host_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
-  return make(bytes, kHostFlags, kHostFlags | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, buffer);
+  return make(bytes, kHostFlags, kHostFlags, buffer);
 }
 
 /// With the wanted flags where a memory has them, else the required ones.
@@ -177,7 +177,8 @@ Fault VulkanDevice::make(uint64_t bytes, VkMemoryPropertyFlags required,
   made.bytes = info.size;
   VkMemoryRequirements needs;
   api_.GetBufferMemoryRequirements(device_, made.buffer, &needs);
-  int type = memory_type(needs.memoryTypeBits, wanted);
+  int type = memory_type(needs.memoryTypeBits, wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  if ((wanted & kHostFlags) == 0 || type < 0) type = memory_type(needs.memoryTypeBits, wanted);
   if (type < 0) type = memory_type(needs.memoryTypeBits, required);
   if (type < 0) type = 0;
   VkMemoryAllocateInfo allocation = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};

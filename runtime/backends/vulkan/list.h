@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/core/allocator.h"
 #include "runtime/core/fault.h"
@@ -32,6 +33,12 @@ class List {
     return {};
   }
   Fault append(const T& element) { return insert(size_, element); }
+  /// REQUIRES: both have one allocator.
+  void swap(List& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(room_, other.room_);
+  }
   /// The order stays.
   void remove(size_t at) {
     --size_;

@@ -39,6 +39,12 @@ void VulkanMemory::release(const void* address) {
   const size_t at = find_block(reinterpret_cast<uintptr_t>(address));
   device_.release_buffer(blocks_[at].buffer);
   blocks_.remove(at);
+  ++generation_;
+}
+
+uint64_t VulkanMemory::generation() {
+  const Lock lock(mutex_);
+  return generation_;
 }
 
 size_t VulkanMemory::find_block(uintptr_t address) const {

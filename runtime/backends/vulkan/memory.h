@@ -26,6 +26,8 @@ class VulkanMemory {
   /// Memory that the host always has, too.
   Fault allocate_host(uint64_t bytes, void** address) { return allocate(bytes, true, address); }
   void release(const void* address);
+  /// Another number since a block was released: what was recorded with places before may be stale.
+  uint64_t generation();
   /// kInvalidArgument: these bytes are not within one block.
   Fault find(const void* address, uint64_t bytes, VulkanPlace* place);
 
@@ -41,6 +43,7 @@ class VulkanMemory {
   const VulkanDevice& device_;
   Mutex mutex_;
   List<Block> blocks_;  ///< by address
+  uint64_t generation_ = 0;
 };
 
 }  // namespace lazyrt

@@ -11,12 +11,13 @@ namespace lazyrt {
 
 class VulkanProgram {
  public:
-  VulkanProgram(VulkanDevice* device, VulkanPipelines* pipelines, const Allocator& allocator)
+  VulkanProgram(VulkanDevice* device, VulkanPipelines* pipelines, uint64_t constant_bytes,
+                const Allocator& allocator)
       : allocator_(allocator),
         device_(*device),
         pipelines_(*pipelines),
         memory_(*device, allocator),
-        store_(device, &memory_, allocator) {}
+        store_(device, &memory_, constant_bytes, allocator) {}
 
   const Allocator& allocator() const { return allocator_; }
   VulkanDevice& device() { return device_; }

@@ -33,6 +33,32 @@ void Recorder::begin(const void* error_word) {
   error_word_ = error_word;
 }
 
+bool Recorder::is_same_as(const Recorder& other) const {
+  if (commands_.size() != other.commands_.size() || ranges_.size() != other.ranges_.size())
+    return false;
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    const Command &a = commands_[i], &b = other.commands_[i];
+    const bool same = a.pipeline == b.pipeline && a.push_bytes == b.push_bytes &&
+                      a.range_count == b.range_count && a.waits == b.waits &&
+                      a.groups.x == b.groups.x && a.groups.y == b.groups.y &&
+                      a.groups.z == b.groups.z && std::memcmp(a.push, b.push, sizeof(a.push)) == 0;
+    if (!same) return false;
+  }
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    const Range &a = ranges_[i], &b = other.ranges_[i];
+    const bool same = a.place.buffer == b.place.buffer && a.place.offset == b.place.offset &&
+                      a.begin == b.begin && a.end == b.end;
+    if (!same) return false;
+  }
+  return true;
+}
+
+void Recorder::swap_commands(Recorder& other) {
+  commands_.swap(other.commands_);
+  ranges_.swap(other.ranges_);
+  std::swap(dispatches_, other.dispatches_);
+}
+
 void Recorder::begin_node(size_t node, const char* op) {
   node_ = node;
   op_ = op;

@@ -93,6 +93,9 @@ class Recorder {
   void begin(const void* error_word);
   /// How many nodes there are.
   size_t nodes() const { return nodes_; }
+  /// Whether the other has the same commands on the same places.
+  bool is_same_as(const Recorder& other) const;
+  void swap_commands(Recorder& other);
   /// What is recorded from now on belongs to this node.
   void begin_node(size_t node, const char* op);
   size_t dispatches() const { return dispatches_; }

@@ -35,6 +35,8 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
   Fault why;
   const Kernel* kernel = find_kernel(*node.op, KernelSlot::kVulkan, node.spec, &why);
   if (kernel == nullptr) return why;
+  VulkanStore& store = session_.program().store();
+  const uint64_t held = store.held_bytes();  // others of the Program may add to it meanwhile
   PreparedKernel made;
   VulkanPreparation preparation = {session_.program()};
   if (kernel->prepare != nullptr)
@@ -46,20 +48,19 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
     return fault;
   }
   prepared->workspace_bytes = std::max(prepared->workspace_bytes, made.workspace_bytes);
-  prepared->packed_weight_bytes += made.packed_weight_bytes;
-  return copy_constants(node, preparation.packed_inputs, prepared);
+  LAZYRT_RETURN_IF_ERROR(copy_constants(node, preparation.packed_inputs));
+  prepared->packed_weight_bytes += static_cast<size_t>(store.held_bytes() - held);
+  return {};
 }
 
-Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed,
-                                    PreparedKernel* prepared) {
+Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed) {
+  VulkanStore& store = session_.program().store();
   for (size_t i = 0; i < node.spec.inputs.size(); ++i) {
     const TensorSpec& spec = node.spec.inputs[i];
     if (spec.constant == nullptr) continue;
     Constant constant = {operand_count_ + i, nullptr};
     if (i >= 32 || (packed >> i & 1) == 0) {
-      LAZYRT_RETURN_IF_ERROR(
-          session_.program().store().find_or_copy(spec.constant, spec.bytes(), &constant.address));
-      prepared->packed_weight_bytes += spec.bytes();
+      LAZYRT_RETURN_IF_ERROR(store.find_or_copy(spec.constant, spec.bytes(), &constant.address));
     }
     LAZYRT_RETURN_IF_ERROR(constants_.append(constant));
   }

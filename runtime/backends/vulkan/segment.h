@@ -44,7 +44,7 @@ class VulkanSegment {
     const void* address;
   };
   Fault compile_node(const SegmentNode& node, const Allocator& allocator, PreparedKernel* prepared);
-  Fault copy_constants(const SegmentNode& node, uint32_t packed, PreparedKernel* prepared);
+  Fault copy_constants(const SegmentNode& node, uint32_t packed);
   Fault list_operands(Span<const TensorView> operands);
 
   VulkanSession& session_;

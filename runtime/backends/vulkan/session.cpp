@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/backends/vulkan/object.h"
 #include "runtime/backends/vulkan/segment.h"
 
 namespace lazyrt {
@@ -24,10 +25,11 @@ const uint8_t* behind(const void* address, uint64_t bytes) {
 
 VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator)
     : program_(*program),
+      allocator_(allocator),
       api_(program->device().api()),
       timed_(timed),
       copies_(program->device(), &program->pipelines(), &program->memory(), allocator),
-      recordings_(allocator),
+      batches_(allocator),
       queued_(allocator),
       segments_(allocator),
       readbacks_(allocator) {}
@@ -35,7 +37,10 @@ VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator
 VulkanSession::~VulkanSession() {
   VulkanDevice& gpu = program_.device();
   if (is_running_) drain();
-  for (Recording& recording : recordings_) recording.release(gpu, pool_);
+  for (CopyBatch* batch : batches_) {
+    batch->recording.release(gpu, pool_);
+    destroy_object(batch, allocator_);
+  }
   if (fence_ != VK_NULL_HANDLE) api_.DestroyFence(gpu.handle(), fence_, nullptr);
   if (pool_ != VK_NULL_HANDLE) api_.DestroyCommandPool(gpu.handle(), pool_, nullptr);
   if (error_word_ != nullptr) program_.memory().release(error_word_);
@@ -61,12 +66,25 @@ Fault VulkanSession::make() {
 
 Fault VulkanSession::end_copies() {
   if (!copies_.has_commands()) return {};
-  if (recordings_used_ == recordings_.size()) LAZYRT_RETURN_IF_ERROR(recordings_.append({}));
-  Recording& recording = recordings_[recordings_used_];
-  LAZYRT_RETURN_IF_ERROR(recording.record(device(), pool_, copies_, false));
-  ++recordings_used_;
+  if (batches_used_ == batches_.size()) LAZYRT_RETURN_IF_ERROR(add_batch());
+  CopyBatch& batch = *batches_[batches_used_];
+  const uint64_t generation = program_.memory().generation();
+  if (batch.generation != generation || !batch.commands.is_same_as(copies_)) {
+    batch.commands.swap_commands(copies_);
+    batch.generation = generation;
+    LAZYRT_RETURN_IF_ERROR(batch.recording.record(device(), pool_, batch.commands, false));
+  }
+  ++batches_used_;
   copies_.begin(error_word_);
-  return queued_.append(recording.buffer);
+  return queued_.append(batch.recording.buffer);
+}
+
+Fault VulkanSession::add_batch() {
+  auto* batch = make_object<CopyBatch>(allocator_, &program_, allocator_);
+  if (batch == nullptr) return Fault(Error::kOutOfMemory, "no memory for the vulkan backend");
+  const Fault kept = batches_.append(batch);
+  if (!kept.ok()) destroy_object(batch, allocator_);
+  return kept;
 }
 
 Fault VulkanSession::submit(const VulkanSegment* segment) {
@@ -197,7 +215,7 @@ void VulkanSession::drain() {
   queued_.clear();
   segments_.clear();
   copies_.begin(error_word_);
-  recordings_used_ = 0;
+  batches_used_ = 0;
   staged_ = 0;
 }
 

@@ -46,9 +46,19 @@ class VulkanSession {
     bool is_staged;
   };
 
+  /// Copies between segments as they were recorded: a run that copies the same records nothing.
+  struct CopyBatch {
+    CopyBatch(VulkanProgram* program, const Allocator& allocator)
+        : commands(program->device(), &program->pipelines(), &program->memory(), allocator) {}
+    Recorder commands;
+    Recording recording;
+    uint64_t generation = 0;  ///< of the memory
+  };
+
   bool is_idle() const { return !is_running_ && queued_.empty() && !copies_.has_commands(); }
   /// Makes recorded copies a command buffer behind what is queued.
   Fault end_copies();
+  Fault add_batch();
   Fault stage(uint64_t bytes, uint64_t* offset);
   Fault make_room(uint64_t bytes);
   Fault stage_readback(Readback* readback);
@@ -60,6 +70,7 @@ class VulkanSession {
   Fault read_error_word();
 
   VulkanProgram& program_;
+  const Allocator allocator_;
   const VulkanApi& api_;
   const bool timed_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
@@ -69,9 +80,9 @@ class VulkanSession {
   void* staging_ = nullptr;
   uint8_t* staging_mapped_ = nullptr;
   uint64_t staging_bytes_ = 0, staged_ = 0;
-  Recorder copies_;             ///< not yet a command buffer
-  List<Recording> recordings_;  ///< of copies
-  size_t recordings_used_ = 0;
+  Recorder copies_;  ///< not yet a command buffer
+  List<CopyBatch*> batches_;
+  size_t batches_used_ = 0;
   List<VkCommandBuffer> queued_;         ///< not submitted
   List<const VulkanSegment*> segments_;  ///< queued or running
   List<Readback> readbacks_;

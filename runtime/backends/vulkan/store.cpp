@@ -12,6 +12,16 @@ VulkanStore::~VulkanStore() {
   for (const void* chunk : chunks_) memory_.release(chunk);
 }
 
+uint64_t VulkanStore::most_bytes(uint64_t constant_bytes) {
+  constexpr uint64_t kSlack = uint64_t{64} << 20, kFactor = 4, kMost = UINT64_MAX / 8;
+  return kSlack + kFactor * std::min(constant_bytes, kMost / kFactor);
+}
+
+uint64_t VulkanStore::held_bytes() {
+  const Lock lock(mutex_);
+  return held_bytes_;
+}
+
 const void* VulkanStore::find(const PackKey& key) const {
   for (const Block& block : blocks_) {
     if (std::memcmp(&block.key, &key, sizeof(key)) == 0) return block.address;
@@ -23,6 +33,10 @@ const void* VulkanStore::find(const PackKey& key) const {
 Fault VulkanStore::place(uint64_t bytes, void** address) {
   constexpr uint64_t kLeast = uint64_t{1} << 18, kMost = uint64_t{1} << 26, kAlign = 256;
   bytes = (std::max<uint64_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
+  if (bytes > most_bytes_ - held_bytes_) {
+    return Fault(Error::kUnsupported, "constants on the device would exceed %llu bytes",
+                 static_cast<unsigned long long>(most_bytes_));
+  }
   if (chunk_bytes_ - chunk_used_ < bytes) {
     const uint64_t wanted = std::max(bytes, std::min(std::max(kLeast, 2 * chunk_bytes_), kMost));
     void* chunk = nullptr;
@@ -34,6 +48,7 @@ Fault VulkanStore::place(uint64_t bytes, void** address) {
   }
   *address = static_cast<uint8_t*>(chunks_[chunks_.size() - 1]) + chunk_used_;
   chunk_used_ += bytes;
+  held_bytes_ += bytes;
   return {};
 }
 

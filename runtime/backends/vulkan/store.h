@@ -15,9 +15,15 @@ struct PackKey {
 
 class VulkanStore {
  public:
-  VulkanStore(VulkanDevice* device, VulkanMemory* memory, const Allocator& allocator)
+  /// Most bytes that a store keeps: each constant may be packed for several ops, but not anew for
+  /// each of many. What exceeds them is kUnsupported.
+  static uint64_t most_bytes(uint64_t constant_bytes);
+
+  VulkanStore(VulkanDevice* device, VulkanMemory* memory, uint64_t constant_bytes,
+              const Allocator& allocator)
       : device_(*device),
         memory_(*memory),
+        most_bytes_(most_bytes(constant_bytes)),
         allocator_(allocator),
         blocks_(allocator),
         chunks_(allocator) {}
@@ -30,6 +36,8 @@ class VulkanStore {
   Fault find_or_pack(const PackKey& key, uint64_t bytes,
                      void (*fill)(const void* context, void* to), const void* context,
                      const void** address);
+  /// What the blocks take.
+  uint64_t held_bytes();
   /// A constant as it is.
   Fault find_or_copy(const void* constant, uint64_t bytes, const void** address);
   /// Writes bytes of the device's memory that nothing uses; they are there when this returns.
@@ -47,10 +55,12 @@ class VulkanStore {
 
   VulkanDevice& device_;
   VulkanMemory& memory_;
+  const uint64_t most_bytes_;
   const Allocator allocator_;
   Mutex mutex_;
   List<Block> blocks_;
   List<void*> chunks_;
+  uint64_t held_bytes_ = 0;
   uint64_t chunk_bytes_ = 0, chunk_used_ = 0;  ///< of the last one
 };
 

@@ -1,8 +1,7 @@
 #include "lazyrt/vulkan.h"
 
-#include <new>
-
 #include "runtime/backend/backend.h"
+#include "runtime/backends/vulkan/object.h"
 #include "runtime/backends/vulkan/segment.h"
 
 namespace lazyrt {
@@ -17,19 +16,6 @@ class VulkanBackendState : public Backend {
 
 namespace {
 
-template <class T, class... Args>
-T* make_object(const Allocator& allocator, Args&&... args) {
-  static_assert(alignof(T) <= alignof(std::max_align_t));
-  void* memory = allocator.allocate(allocator.context, sizeof(T), alignof(std::max_align_t));
-  return memory == nullptr ? nullptr : new (memory) T(std::forward<Args>(args)...);
-}
-template <class T>
-void destroy_object(T* object, const Allocator& allocator) {
-  if (object == nullptr) return;
-  object->~T();
-  allocator.release(allocator.context, object);
-}
-
 Fault no_memory() { return Fault(Error::kOutOfMemory, "no memory for the vulkan backend"); }
 
 VulkanProgram& program_of(void* program) { return *static_cast<VulkanProgram*>(program); }
@@ -39,7 +25,7 @@ VulkanSegment* segment_of(void* segment) { return static_cast<VulkanSegment*>(se
 Fault open_weights(const WeightOptions& options, void** weights) {
   const auto& state = *static_cast<const VulkanBackendState*>(options.backend);
   *weights = make_object<VulkanProgram>(options.allocator, &state.gpu, &state.pipelines,
-                                        options.allocator);
+                                        options.constant_bytes, options.allocator);
   return *weights == nullptr ? no_memory() : Fault();
 }
 
@@ -67,8 +53,13 @@ void close(void* services, const Allocator& allocator) {
   destroy_object(static_cast<VulkanSession*>(services), allocator);
 }
 
-Fault allocate(void* program, uint64_t bytes, void** address) {
-  return program_of(program).memory().allocate(bytes, address);
+Fault allocate(void* program, uint64_t bytes, SpaceBlock* block) {
+  VulkanMemory& memory = program_of(program).memory();
+  LAZYRT_RETURN_IF_ERROR(memory.allocate(bytes, &block->address));
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(memory.find(block->address, bytes, &place));
+  block->host = place.mapped;
+  return {};
 }
 void release_memory(void* program, void* address) { program_of(program).memory().release(address); }
 Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
@@ -156,6 +147,7 @@ Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
   state->close = close;
   state->open_weights = open_weights;
   state->close_weights = close_weights;
+  state->most_weight_bytes = VulkanStore::most_bytes;
   state->fallback = options.fallback;
   state->device = &kDevices[state->gpu.has_clock() ? 1 : 0];
   return {};

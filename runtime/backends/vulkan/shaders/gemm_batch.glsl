@@ -9,6 +9,8 @@ void begin_batch(uint batch) {
   begin_matrices(a, b, 0u, batch * push.rows * push.columns);
 }
 
+void store_quad(uint row, uint column, vec4 v) { store_at(row, row, column, v); }
+
 /// a[row][k ... k + 3].
 vec4 a_quad(uint row, uint k) {
   if (row >= push.rows || k >= push.depth) return vec4(0.0);

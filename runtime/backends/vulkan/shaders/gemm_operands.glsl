@@ -51,13 +51,14 @@ float clamped(float x) {
   return x < push.low ? push.low : x > push.high ? push.high : x;
 }
 
-void store_quad(uint row, uint column, vec4 v) {
+/// y[y_row][column ... column + 3] = v + bias, clamped, if `row` is one of the product and what is inside.
+void store_at(uint row, uint y_row, uint column, vec4 v) {
   if (row >= push.rows || column >= push.columns) return;
   for (uint c = 0u; c < 4u; ++c) {
     if (has(kHasBias) && column + c < push.columns) v[c] += bias1[bias_begin + column + c];
     v[c] = clamped(v[c]);
   }
-  const uint at = y_begin + row * push.y_pitch + column;
+  const uint at = y_begin + y_row * push.y_pitch + column;
   if (has(kQuadsY)) {
     y4[at / 4u] = v;
     return;

@@ -37,3 +37,18 @@ uint row_index() {
     barrier();                                                            \
     return name##_parts[t - lane() * step];                               \
   }
+
+// Stores one element of at most 32 bits, given as uint; other invocations may store those that share its word. Needs
+// elements.glsl.
+#define STORE_PART(name, number, type, i, bits)                           \
+  {                                                                       \
+    const uint packed_by = packing(type), size = 32u >> packed_by;        \
+    const uint word = (i) >> packed_by, shift = ((i) & ((1u << packed_by) - 1u)) * size; \
+    if (packed_by == 0u) {                                                \
+      WORD(name, number, word) = bits;                                    \
+    } else {                                                              \
+      const uint mask = (1u << size) - 1u;                                \
+      atomicAnd(WORD(name, number, word), ~(mask << shift));              \
+      atomicOr(WORD(name, number, word), ((bits) & mask) << shift);       \
+    }                                                                     \
+  }
