@@ -6,7 +6,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
-from lazyrt.script_state import module_of
+from lazyrt.script_state import module_of, refuse_written_constants
 from lazyrt.sparse_products import is_sparse
 
 _MODULE = torch.nn.Module()
@@ -28,6 +28,7 @@ class Program:
         else:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
+        refuse_written_constants(self.shell)
 
     def call(self, tensors, args, kwargs):
         """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call

@@ -12,6 +12,30 @@ def module_of(method):
     return torch.jit._recursive.wrap_cpp_module(method.owner)
 
 
+def refuse_written_constants(module):
+    """Raises ExportError where a scripted module writes into a constant of its graph: torch.jit.trace makes constants of tensors that are no registered buffers."""
+    if isinstance(module, torch.jit.ScriptModule) and module._c._has_method("forward"):
+        graph = module._c._get_method("forward").graph.copy()
+        torch._C._jit_pass_inline(graph)
+        constants = [node.output() for node in graph.findAllNodes("prim::Constant") if node.output().type().kind() == "TensorType"]
+        writers = [node for node in _nodes_of(graph) if node.kind().startswith("aten::") and node.kind().endswith("_") and not node.kind().endswith("__")]
+        aliases = graph.alias_db() if constants and writers else None
+        for node in writers if constants else ():
+            if any(aliases.may_contain_alias(constant, next(node.inputs())) for constant in constants):
+                raise ExportError("TorchScript code writes in place into a constant of its graph, which keeps what was written (torch.jit.trace makes constants of tensors that "
+                                  f"are no registered buffers): register it as a buffer before tracing\n{node.sourceRange()}".rstrip(), "unsupported")
+        return
+    for child in module.children():
+        refuse_written_constants(child)
+
+
+def _nodes_of(block):
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes_of(inner)
+
+
 class ScriptEntry:
     """The attributes of a TorchScript module that are no parameters, buffers or modules, in a snapshot. Containers and objects among them are copies."""
 
