@@ -30,9 +30,8 @@ struct GemmOperands {
   VulkanOperand bias;  ///< without address: none
   VulkanOperand y;
 };
-struct Gemm {
+struct Gemm : GemmOperands {
   GemmPush push;
-  GemmOperands operands;
 };
 
 /// Specialisation constants 0 to 3 of shaders that include gemm.glsl.
@@ -94,11 +93,11 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
   GemmPush push = gemm.push;
   const uint32_t rows = push.rows, columns = push.columns, batches = push.batches;
   push.y_pitch = columns;
-  push.flags |= gemm_flags(gemm.operands, push.a_pitch | push.depth, push.b_pitch, columns);
+  push.flags |= gemm_flags(gemm, push.a_pitch | push.depth, push.b_pitch, columns);
   if (!steps_in_quads(push.a_steps)) push.flags &= ~kGemmQuadsA;
   if (!steps_in_quads(push.b_steps)) push.flags &= ~kGemmQuadsB;
   VulkanOperand operands[4];
-  list_gemm_operands(gemm.operands, operands);
+  list_gemm_operands(gemm, operands);
   if (rows <= kFewRows) {
     const uint32_t constants[] = {rows == 1 ? 1 : kFewRows};
     return recorder.dispatch(gemv_shader, constants, operands, push,

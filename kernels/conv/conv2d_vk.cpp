@@ -39,8 +39,7 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
 }
 
 Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperands& operands) {
-  Gemm gemm;
-  gemm.operands = operands;
+  Gemm gemm = {operands, {}};
   gemm.push.rows = conv.rows;
   gemm.push.columns = conv.columns;
   gemm.push.depth = gemm.push.a_pitch = conv.depth;

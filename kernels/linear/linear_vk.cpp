@@ -37,17 +37,17 @@ Fault run(void* packed, const RunContext& context) {
   push.rows = static_cast<uint32_t>(y.numel()) / push.columns;
   push.low = a.min();
   push.high = a.max();
-  gemm.operands.a = reads(x);
-  gemm.operands.b = reads(weight);
+  gemm.a = reads(x);
+  gemm.b = reads(weight);
   if (packed == nullptr) {
     push.flags = GemmPush::kByDepth;
   } else {
     const PackedMatrix matrix = {nullptr, push.columns, push.depth};
     push.b_pitch = static_cast<uint32_t>(matrix.pitch());
-    gemm.operands.b = reads(packed, matrix.bytes());
+    gemm.b = reads(packed, matrix.bytes());
   }
-  if (bias.present()) gemm.operands.bias = reads(bias);
-  gemm.operands.y = writes(y);
+  if (bias.present()) gemm.bias = reads(bias);
+  gemm.y = writes(y);
   return record_gemm(recorder_of(context), gemm);
 }
 

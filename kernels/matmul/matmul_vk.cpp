@@ -72,9 +72,9 @@ Fault run(void*, const RunContext& context) {
   set_batches(a.shape, b.shape, y.shape, &push);
   if (context.attrs.as<fb::MatMul>().transpose_b()) push.flags = GemmPush::kByDepth;
   if (a.dtype != DType::kFloat32) return record_integers(recorder_of(context), push, a, b, y);
-  gemm.operands.a = reads(a);
-  gemm.operands.b = reads(b);
-  gemm.operands.y = writes(y);
+  gemm.a = reads(a);
+  gemm.b = reads(b);
+  gemm.y = writes(y);
   return record_gemm(recorder_of(context), gemm);
 }
 
