@@ -248,7 +248,7 @@ void bind_sizes(py::module_& m) {
       py::arg("trace"), py::arg("symbols"), py::arg("tried"));
 }
 
-/// For what a program keeps between its calls outside of buffers: lazyrt/calls.py.
+/// For what a program keeps between its calls outside of buffers: lazyrt/state/calls.py.
 void bind_phases(py::module_& m) {
   m.def("add_state", &add_state, "A lazy tensor that is state; inside a capture only.");
   m.def("is_dynamic", &is_dynamic);

@@ -204,7 +204,8 @@ def test_the_page_has_every_verdict():
 
 
 def test_ids_that_the_page_lacks_cannot_be_used(bundle, monkeypatch):
-    from lazyrt import _tracer, exporting
+    from lazyrt import _tracer
+    from lazyrt.driver import exporting
 
     monkeypatch.setattr(exporting, "_let_through", lambda traces, allow: traces[0].add_finding("note", "of-my-own", "text"))
     with pytest.raises(lazyrt.Error, match="of-my-own"):
