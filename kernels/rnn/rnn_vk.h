@@ -135,10 +135,10 @@ class RnnRecorder {
     gemm.push.columns = static_cast<uint32_t>(s_.gate_rows());
     gemm.push.depth = gemm.push.a_pitch = gemm.push.b_pitch = static_cast<uint32_t>(x.width);
     gemm.push.flags = GemmPush::kByDepth;
-    gemm.a = x.operand(s_, false);
-    gemm.b = reads(w[0]);
-    if (s_.has_bias) gemm.bias = reads(w[2]);
-    gemm.y = gates(true);
+    gemm.operands.a = x.operand(s_, false);
+    gemm.operands.b = reads(w[0]);
+    if (s_.has_bias) gemm.operands.bias = reads(w[2]);
+    gemm.operands.y = gates(true);
     return record_gemm(recorder_, gemm);
   }
 
