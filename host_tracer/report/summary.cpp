@@ -316,9 +316,7 @@ const char* finding_word(const Finding& finding) {
   return finding.allowed ? "allowed" : severity_name(finding.severity);
 }
 
-std::string out_of_scope_text() {
-  return std::string(kOutOfScope[0]) + " " + kOutOfScope[1];
-}
+std::string out_of_scope_text() { return std::string(kOutOfScope[0]) + " " + kOutOfScope[1]; }
 
 std::string runs_text(const ExportSummary& s) {
   if (s.captures == 0) return "";
