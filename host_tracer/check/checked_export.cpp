@@ -67,8 +67,8 @@ class CheckedExporter {
     alike_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
-      auto found = sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried,
-                               sweep_options());
+      auto found =
+          sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried, sweep_options());
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
       alike_.insert(alike_.end(), found->alike.begin(), found->alike.end());

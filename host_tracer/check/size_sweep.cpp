@@ -22,7 +22,7 @@ namespace {
 /// How many times the bound a difference has to be for a suspicion: one evaluation of the program
 /// does not show all that rounding does.
 constexpr double kFar = 16;
-constexpr int kPlaces = 8;             ///< by which the inputs of that evaluation differ
+constexpr int kPlaces = 8;                ///< by which the inputs of that evaluation differ
 constexpr size_t kWithLargerNumbers = 4;  ///< at each such point inputs have larger numbers, too
 
 bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
@@ -145,8 +145,8 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
   NumberGroups numbers, together;
   if (sample.eager->numbers) numbers = sample.eager->numbers();
   if (sample.eager->together) together = sample.eager->together();
-  const auto points = sweep_points(sizes.shapes, sizes.sample, numbers, together,
-                                   options.calls + tried.size());
+  const auto points =
+      sweep_points(sizes.shapes, sizes.sample, numbers, together, options.calls + tried.size());
   const std::set<SizePoint> known(tried.begin(), tried.end());
   auto runner = BundleRunner::make(bundle.program());
   if (!runner.ok()) return runner.failure();

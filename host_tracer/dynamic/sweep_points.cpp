@@ -89,8 +89,8 @@ class SweepPoints {
       if (turn != i && turn != symbols_.size()) continue;
       const DimSymbol& symbol = symbols_[i];
       const bool is_short = symbol.count() <= static_cast<int64_t>(count);
-      point[i] = is_short ? symbol.nth(static_cast<int64_t>(k) % symbol.count())
-                          : drawn(symbol, random_);
+      point[i] =
+          is_short ? symbol.nth(static_cast<int64_t>(k) % symbol.count()) : drawn(symbol, random_);
     }
     return point;
   }

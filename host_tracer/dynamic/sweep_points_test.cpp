@@ -28,8 +28,8 @@ TEST(SweepPoints, TriesAllSizesOfAShortRange) {
 }
 
 TEST(SweepPoints, BeginsWithTheNumbersOfEachGroup) {
-  const auto points = sweep_points(shapes_of({{"n", 500, 100000, 1}}), {8000}, {{16000, 7}, {700}},
-                                   {}, 12);
+  const auto points =
+      sweep_points(shapes_of({{"n", 500, 100000, 1}}), {8000}, {{16000, 7}, {700}}, {}, 12);
   ASSERT_EQ(points.size(), 12u);
   EXPECT_EQ(points[0], SizePoint{16000});
   EXPECT_EQ(points[2], SizePoint{16001});

@@ -42,8 +42,8 @@ TEST(EliminateCommon, EqualConstantsOfANodeWithSeveralOutputs) {
   const ValueId c = add_elements(t.g, "", DType::kFloat32, {1, 1, 3}, {0, 0, 0});
   fb::LstmT lstm;
   lstm.has_bias = false;
-  const auto made = t.g.add_node(Attrs::of(lstm), {x, h, c, t.weight({12, 2}), t.weight({12, 3})},
-                                 Source());
+  const auto made =
+      t.g.add_node(Attrs::of(lstm), {x, h, c, t.weight({12, 2}), t.weight({12, 3})}, Source());
   ASSERT_TRUE(made.ok()) << made.failure().text;
   for (const ValueId id : *made) t.output(id);
   const Graph g = after(eliminate_common, t.g, 0);

@@ -187,7 +187,8 @@ void add_finding(Trace& trace, const std::string& severity, const std::string& i
 }
 
 void allow(Trace& trace, const std::vector<std::string>& texts) {
-  if (auto done = allow_findings(trace, texts); !done.ok()) throw PythonError(done.failure().error, done.failure().text);
+  if (auto done = allow_findings(trace, texts); !done.ok())
+    throw PythonError(done.failure().error, done.failure().text);
 }
 
 /// Makes findings of that id notes.

@@ -125,7 +125,8 @@ CheckLevel check_level(const std::string& name) {
 }
 
 void check_allow(const std::vector<std::string>& texts) {
-  if (auto known = parse_allowances(texts); !known.ok()) throw PythonError(known.failure().error, known.failure().text);
+  if (auto known = parse_allowances(texts); !known.ok())
+    throw PythonError(known.failure().error, known.failure().text);
 }
 
 std::vector<std::string> idle(const std::vector<std::string>& texts,
@@ -136,7 +137,6 @@ std::vector<std::string> idle(const std::vector<std::string>& texts,
   }
   return idle_allowances(texts, findings);
 }
-
 
 using Progress = std::function<void(const std::string&, int64_t, int64_t)>;
 
