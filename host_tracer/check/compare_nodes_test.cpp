@@ -13,7 +13,7 @@
 
 #include "host_tracer/capture/capture_testing.h"
 #include "host_tracer/check/compare_text.h"
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 #include "runtime/bundle/reader.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/support/bundle_writer.h"

@@ -20,7 +20,7 @@
 #include "host_tracer/check/overlap_watch.h"
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/check/trace_reference.h"
-#include "host_tracer/trace_groups.h"
+#include "host_tracer/compile/trace_groups.h"
 
 namespace lazyrt {
 namespace {

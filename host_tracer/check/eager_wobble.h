@@ -11,7 +11,7 @@
 
 #include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/check/bound.h"
-#include "host_tracer/trace_groups.h"
+#include "host_tracer/compile/trace_groups.h"
 
 namespace lazyrt {
 

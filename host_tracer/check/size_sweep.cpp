@@ -13,8 +13,8 @@
 #include "host_tracer/check/bundle_runner.h"
 #include "host_tracer/check/eager_wobble.h"
 #include "host_tracer/check/result_kinds.h"
+#include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/dynamic/sweep_points.h"
-#include "host_tracer/sized_traces.h"
 
 namespace lazyrt {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host_tracer/capture/eager_reference.h"
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
 

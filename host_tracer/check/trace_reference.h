@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "host_tracer/capture/eager_reference.h"
-#include "host_tracer/trace_groups.h"
+#include "host_tracer/compile/trace_groups.h"
 
 namespace lazyrt {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "host_tracer/cli/finish_export.h"
+#include "host_tracer/support/partial_file.h"
 #include "lazyrt/static_memory.h"
 #include "runtime/platform/platform.h"
 

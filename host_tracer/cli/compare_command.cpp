@@ -8,6 +8,7 @@
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/progress.h"
 #include "host_tracer/frontends/shared/model_kind.h"
+#include "lazyrt/backend_choice.h"
 
 namespace lazyrt {
 namespace {
@@ -39,11 +40,10 @@ Outcome<std::vector<GivenInput>> inputs_of(const CompareArguments& arguments,
   return *kind == ModelKind::kTorchScript ? sample_inputs(bundle) : std::vector<GivenInput>();
 }
 
-const Backend* backend_of(const std::string& name) {
-  return name == "reference" ? reference_backend() : cpu_backend();
-}
-
 Outcome<NodeComparison> compare(const CompareArguments& arguments, Progress& progress) {
+  BackendChoice backends;  // outlives the bundle's Program
+  const auto backend = backends.find(arguments.backend.c_str());
+  if (!backend.ok()) return backend.status();
   const auto bundle = LoadedBundle::open(arguments.bundle);
   if (!bundle.ok()) return bundle.failure();
   auto inputs = inputs_of(arguments, **bundle);
@@ -57,7 +57,7 @@ Outcome<NodeComparison> compare(const CompareArguments& arguments, Progress& pro
   const auto trace = capture_model(arguments.model, std::move(*inputs), settings);
   if (!trace.ok()) return trace.failure();
   CompareOptions options;
-  options.backend = backend_of(arguments.backend);
+  options.backend = *backend;
   options.threads = arguments.threads;
   options.relative = arguments.relative;
   options.progress = [&](const std::string& stage, int64_t done, int64_t total) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/dynamic_dims.h"
+#include "host_tracer/compile/dynamic_dims.h"
 #include "host_tracer/support/outcome.h"
 
 namespace lazyrt {

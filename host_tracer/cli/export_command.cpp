@@ -7,23 +7,21 @@
 #include <nlohmann/json.hpp>
 
 #include "host_tracer/capture/allow.h"
-#include "host_tracer/check/checked_export.h"
 #include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
 #include "host_tracer/cli/dynamic_spec.h"
-#include "host_tracer/cli/finish_export.h"
 #include "host_tracer/cli/input_spec.h"
 #include "host_tracer/cli/interrupt.h"
 #include "host_tracer/cli/progress.h"
+#include "host_tracer/compile/sized_traces.h"
+#include "host_tracer/export/publish.h"
 #include "host_tracer/frontends/shared/join_interfaces.h"
 #include "host_tracer/report/html.h"
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
-#include "host_tracer/sized_traces.h"
 #include "host_tracer/support/partial_file.h"
-#include "lazyrt/runtime.h"
 
 namespace lazyrt {
 namespace {
@@ -43,9 +41,10 @@ class Export {
  public:
   explicit Export(const ExportArguments& arguments)
       : args_(arguments),
-        partial_(arguments.output),
-        interrupted_(partial_.path()),
-        interrupted_writing_(PartialFile::path_for(partial_.path())),
+        partial_(PartialFile::path_for(arguments.output)),
+        interrupted_(partial_),
+        interrupted_writing_(PartialFile::path_for(partial_)),
+        interrupted_report_(PartialFile::path_for(arguments.report)),
         progress_(std::make_unique<Progress>(!arguments.quiet)) {}
 
   /// Throws Stop.
@@ -54,8 +53,6 @@ class Export {
     capture();
     if (summary_.verdict == Verdict::kBroken) stop_broken();
     capture_other_sizes();
-    const std::unique_ptr<LoadedBundle> bundle = make();
-    describe(*bundle);
     publish();
     progress_.reset();
     print();
@@ -76,18 +73,16 @@ class Export {
   void describe_others();
   [[noreturn]] void stop_at_sizes(const Failure& failure) const;
   void stop_broken();
-  ExportOptions export_options();
-  std::unique_ptr<LoadedBundle> make();
-  void describe(const LoadedBundle& bundle);
+  ExportJob job();
   void publish();
-  void write_report() const;
+  void write_c_source() const;
   void print() const;
   void dump(const std::string& pass, const Graph& graph) const;
   bool dumps(const std::string& pass) const;
 
   const ExportArguments& args_;
-  PartialFile partial_;
-  const RemoveOnInterrupt interrupted_, interrupted_writing_;
+  const std::string partial_;
+  const RemoveOnInterrupt interrupted_, interrupted_writing_, interrupted_report_;
   std::unique_ptr<Progress> progress_;
   std::vector<Trace> traces_;  ///< one for each sample, where extents vary one; at least one
   CheckLevel level_ = CheckLevel::kFull;
@@ -332,73 +327,51 @@ void Export::stop_broken() {
   progress_.reset();
   summary_.bundle.path = args_.output;
   summary_.check.unchecked = "the trace is BROKEN";
-  write_report();
-  std::string text = args_.model + ": the trace is BROKEN, no bundle is written:";
-  for (const Finding& finding : summary_.findings) {
-    if (finding.severity != Severity::kError) continue;
-    const std::string where = finding.source.text();
-    text += "\n  " + finding.message + " [" + finding.id + "]" +
-            (where.empty() ? "" : " at " + where) +
-            (finding.suggestion.empty() ? "" : "\n    " + finding.suggestion);
+  if (!args_.report.empty()) {
+    const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
+    if (!written.ok()) stop(written.failure());
   }
-  throw Stop{{Error::kUnsupported, text + "\n--allow ID, --allow ID@FILE:LINE or a comment there, "
-                                          "'lazyrt: allow ID', lets it through"},
-             Exit::kBroken,
-             verdict_json(summary_)};
+  Failure failure = broken_failure(args_.model + ": the trace", summary_.findings);
+  failure.text +=
+      "\n--allow ID, --allow ID@FILE:LINE or a comment there, 'lazyrt: allow ID', lets it through";
+  throw Stop{std::move(failure), Exit::kBroken, verdict_json(summary_)};
 }
 
-ExportOptions Export::export_options() {
-  ExportOptions options;
-  options.path = partial_.path();
-  options.emit.shown_path = args_.output;
-  options.emit.strip_samples = args_.strip_samples;
-  if (!interface_.empty()) options.emit.info.emplace_back("lazyrt.interface", interface_);
-  options.progress = [this](const std::string& stage, int64_t done, int64_t total) {
+ExportJob Export::job() {
+  ExportJob job;
+  job.path = args_.output;
+  job.report_path = args_.report;
+  job.compile.emit.strip_samples = args_.strip_samples;
+  if (!interface_.empty()) job.compile.emit.info.emplace_back("lazyrt.interface", interface_);
+  job.compile.progress = [this](const std::string& stage, int64_t done, int64_t total) {
     progress_->report(stage, done, total);
   };
-  options.after_pass = [this](const std::string& pass, const Graph& graph) { dump(pass, graph); };
-  options.dynamic = dynamic_;
-  return options;
-}
-
-/// Writes the bundle, which has to give what the model gives.
-std::unique_ptr<LoadedBundle> Export::make() {
-  DifferentialOptions check;
-  check.level = level_;
-  check.progress = [this](const std::string& stage, int64_t done, int64_t total) {
-    progress_->report(stage, done, total);
+  job.compile.after_pass = [this](const std::string& pass, const Graph& graph) {
+    dump(pass, graph);
   };
-  auto made = export_checked(&traces_, default_ops(), export_options(), check);
-  if (!made.ok()) stop_at_sizes(made.failure());
-  describe_passes(made->exported, &summary_);
-  summary_.check = std::move(made->checked);
-  summary_.seconds.check = summary_.check.seconds;
-  if (level_ == CheckLevel::kNone) summary_.check.unchecked = "--check none";
-  return std::move(made->bundle);
+  job.compile.dynamic = dynamic_;
+  job.check.level = level_;
+  job.check.progress = job.compile.progress;
+  job.unchecked = "--check none";
+  job.advice =
+      "either the model does what the capture cannot see, or this is a bug of LazyRT (--keep keeps "
+      "the bundle)";
+  job.keep = args_.keep;
+  return job;
 }
 
-void Export::describe(const LoadedBundle& bundle) {
-  const auto described = describe_made(bundle, args_.output, &summary_);
-  if (!described.ok()) stop(described.failure());
-}
-
-void Export::write_report() const {
-  if (args_.report.empty()) return;
-  const RemoveOnInterrupt interrupted(PartialFile::path_for(args_.report));
-  const auto written = write_text_file(args_.report, html_report(summary_.bundle, &summary_));
-  if (!written.ok()) stop(written.failure());
-}
-
-/// Moves the bundle to its place, unless its check failed.
+/// Writes the bundle, which has to give what the model gives, and moves it to its place.
 void Export::publish() {
-  const auto mismatch = mismatch_of(summary_,
-                                    "either the model does what the capture cannot see, or this is "
-                                    "a bug of LazyRT (--keep keeps the bundle)");
-  if (mismatch && !args_.keep) throw Stop{*mismatch, Exit::kMismatch};
-  write_report();
-  if (const auto moved = partial_.publish(); !moved.ok()) stop(moved.failure());
-  if (mismatch) throw Stop{*mismatch, Exit::kMismatch};
-  if (args_.c_array.empty()) return;
+  auto done = publish_export(&traces_, job(), summary_);
+  if (!done.ok()) {
+    if (done.failure().kind == FailureKind::kMismatch) throw Stop{done.failure(), Exit::kMismatch};
+    stop_at_sizes(done.failure());
+  }
+  summary_ = std::move(done->summary);
+  if (!args_.c_array.empty()) write_c_source();
+}
+
+void Export::write_c_source() const {
   const std::string folder = fs::absolute(args_.output).parent_path().string();
   const auto written = write_c_array(args_.output, args_.c_array, folder);
   if (!written.ok()) stop(written.failure());

@@ -5,9 +5,9 @@
 #include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
-#include "host_tracer/cli/finish_export.h"
 #include "host_tracer/report/bundle_text.h"
 #include "host_tracer/report/html.h"
+#include "host_tracer/support/partial_file.h"
 
 namespace lazyrt {
 

@@ -4,6 +4,7 @@
 
 #include "host_tracer/cli/commands.h"
 #include "host_tracer/cli/console.h"
+#include "lazyrt/backend_choice.h"
 
 namespace {
 
@@ -134,8 +135,9 @@ CLI::App* add_compare(CLI::App* app, CompareArguments* a) {
       ->add_option("--input", a->inputs,
                    "as for an export; without it the sample of the .pt2, or of the bundle")
       ->allow_extra_args(false);
-  compare->add_option("--backend", a->backend, "cpu or reference")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  compare->add_option("--backend", a->backend, "cpu, reference, vulkan or auto")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(BackendChoice::kNames),
+                                                     std::end(BackendChoice::kNames))))
       ->capture_default_str();
   compare->add_option("--threads", a->threads, "threads of the bundle's run")
       ->check(CLI::Range(1, 256))

@@ -158,9 +158,10 @@ class Unifier {
   Failure differs(size_t k, const std::string& what, const Source& source) const {
     const std::string place = source.text();
     place_ = source;
-    return {Error::kUnsupported, kDiffersAtSizes + made_.shapes_.text(points_[0]) + " and at " +
-                                     made_.shapes_.text(points_[k]) + ": " + what +
-                                     (place.empty() ? "" : ", " + place)};
+    return {Error::kUnsupported,
+            kDiffersAtSizes + made_.shapes_.text(points_[0]) + " and at " +
+                made_.shapes_.text(points_[k]) + ": " + what + (place.empty() ? "" : ", " + place),
+            FailureKind::kDiffersAtSizes};
   }
 
   // ------------------------------------------------------------ structure

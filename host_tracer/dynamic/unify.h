@@ -37,7 +37,7 @@ class DynamicGraph {
   std::vector<fb::Patch> patches_;  ///< in order of the nodes
 };
 
-/// How the texts begin that tell of a program which is another one at other sizes.
+/// How the texts of FailureKind::kDiffersAtSizes begin.
 inline constexpr const char* kDiffersAtSizes = "the program is not the same at ";
 
 /// What unify_graphs knows where it failed.

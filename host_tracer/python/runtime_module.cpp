@@ -1,5 +1,5 @@
 // lazyrt._runtime: bundles run from Python. Knows nothing of torch or numpy: data comes and goes
-// through the buffer protocol; lazyrt/session.py makes arrays of it.
+// through the buffer protocol; lazyrt/bundles/session.py makes arrays of it.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host_tracer/python/backends.h"
 #include "host_tracer/python/errors.h"
 #include "lazyrt/runtime.h"
 
@@ -196,12 +197,6 @@ class PyProgram {
   Program program_;
   Texts texts_;
 };
-
-const Backend* find_backend(const std::string& name) {
-  if (name == "cpu") return cpu_backend();
-  if (name == "reference") return reference_backend();
-  throw PythonError(Error::kInvalidArgument, "no backend '" + name + "'; there are cpu, reference");
-}
 
 /// Values that nodes made in the last run. The runtime, which calls it, knows no exceptions, and
 /// the interpreter's lock is not held.
@@ -473,7 +468,7 @@ class PySession {
                       uint64_t memory_limit, uint64_t deadline, bool profile, const Watch* watch) {
     SessionOptions options;
     options.watch = watch;
-    options.backend = find_backend(backend);
+    options.backend = named_backend(backend);
     options.threads = threads;
     options.memory_limit = memory_limit;
     options.deadline_nanoseconds = deadline;

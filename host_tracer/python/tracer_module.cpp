@@ -22,11 +22,12 @@
 #include "host_tracer/capture/checked_capture.h"
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
+#include "host_tracer/compile/sized_traces.h"
+#include "host_tracer/python/backends.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
 #include "host_tracer/python/trace_binding.h"
-#include "host_tracer/sized_traces.h"
 
 namespace py = pybind11;
 
@@ -170,11 +171,7 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
 py::tuple compare_python(const std::string& path, const Trace& trace, const std::string& backend,
                          int threads, double relative, const py::object& progress) {
   CompareOptions options;
-  if (backend != "cpu" && backend != "reference") {
-    throw PythonError(Error::kInvalidArgument,
-                      "no backend '" + backend + "'; there are cpu, reference");
-  }
-  options.backend = backend == "cpu" ? cpu_backend() : reference_backend();
+  options.backend = named_backend(backend);
   options.threads = threads;
   options.relative = relative;
   options.progress = progress_of(progress);
@@ -238,7 +235,9 @@ void bind_sizes(py::module_& m) {
       .def("make", &make_number, py::arg("op"), py::arg("a"), py::arg("b") = -1)
       .def("at", &number_at, "An int or a float; None where there is none.")
       .def("give", [](SizeNumbers& n, TermId id) { n.ids.push_back(id); });
-  m.def("differs_at_sizes", &differs_at_sizes, py::arg("text"));
+  m.def(
+      "differs_at_sizes",
+      [](const std::string& text) { return text.rfind(kDiffersAtSizes, 0) == 0; }, py::arg("text"));
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
   m.def(
@@ -249,7 +248,7 @@ void bind_sizes(py::module_& m) {
       py::arg("trace"), py::arg("symbols"), py::arg("tried"));
 }
 
-/// For what a program keeps between its calls outside of buffers: lazyrt/calls.py.
+/// For what a program keeps between its calls outside of buffers: lazyrt/state/calls.py.
 void bind_phases(py::module_& m) {
   m.def("add_state", &add_state, "A lazy tensor that is state; inside a capture only.");
   m.def("is_dynamic", &is_dynamic);
@@ -280,6 +279,7 @@ void bind_export(py::module_& m) {
           "check", [](const PythonExportOptions& o) { return check_level_name(o.check); },
           [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
       .def_readwrite("checked", &PythonExportOptions::checked)
+      .def_readwrite("counts", &PythonExportOptions::counts)
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
       .def_readwrite("info", &PythonExportOptions::info)
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),

@@ -8,10 +8,19 @@
 
 namespace lazyrt {
 
+/// What callers decide by beside the error; a text is for people only.
+enum class FailureKind {
+  kOther,
+  kBroken,          ///< values of the sample are baked into a trace
+  kMismatch,        ///< the bundle does not give what the program gives
+  kDiffersAtSizes,  ///< the program is another one at other sizes
+};
+
 /// Why a step of the exporter failed. Unlike Status the text has any length and may be many lines.
 struct Failure {
   Error error = Error::kInternal;
   std::string text;
+  FailureKind kind = FailureKind::kOther;
 };
 
 /// Host-side result: a T or a Failure. Use Outcome<Done> where there is nothing to return.
@@ -21,7 +30,8 @@ class [[nodiscard]] Outcome {
   Outcome(T value) : state_(std::move(value)) {}
   Outcome(Failure failure) : state_(std::move(failure)) {}
   /// REQUIRES: !status.ok().
-  Outcome(const Status& status) : state_(Failure{status.error(), status.message()}) {}
+  Outcome(const Status& status)
+      : state_(Failure{status.error(), status.message(), FailureKind::kOther}) {}
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   /// REQUIRES: ok().

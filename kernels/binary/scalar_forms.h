@@ -29,6 +29,15 @@ bool truth(T x) {
 }
 
 template <class T>
+bool is_less(T a, T b) {
+  return a < b;
+}
+template <class T>
+bool is_no_more(T a, T b) {
+  return a <= b;
+}
+
+template <class T>
 constexpr int kBitsOf = static_cast<int>(sizeof(T)) * 8;
 
 template <class T>

@@ -69,6 +69,11 @@ class LoopNest {
     for_rows(0, rows(), row);
   }
 
+  /// The merged dims, for loops that run elsewhere.
+  int rank() const { return rank_; }
+  int64_t extent(int dim) const { return extents_[dim]; }
+  int64_t stride(int operand, int dim) const { return strides_[operand][dim]; }
+
   /// How many rows there are, and how long each is.
   int64_t rows() const {
     if (empty_) return 0;

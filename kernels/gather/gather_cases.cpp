@@ -28,7 +28,7 @@ CaseList gather_cases() {
                     make("i64", {4, 3}, 1, indices({4, 2}, 2), DType::kInt64),
                     make("u8", {4, 3}, 1, indices({4, 2}, 2), DType::kUInt8),
                     make("f16", {4, 3}, 1, indices({4, 2}, 2), DType::kFloat16)};
-  for (double bad : {3.0, -1.0, -9e18}) {
+  for (double bad : {3.0, -1.0, -9e18, 0x1p32}) {
     OpCase c = make("bad_" + std::to_string(cases.size()), {3, 2}, 0,
                     value_operand({1, 2}, {0, bad}, DType::kInt64));
     c.refused_at_run = true;

@@ -30,6 +30,8 @@ CaseList scatter_cases() {
       make("smaller", Fn::Assign, {4, 6}, 1, distinct({3, 4}), {5, 7}),
       make("nothing", Fn::Assign, {4, 3}, 0, distinct({0, 3}), {0, 3}),
       make("f16", Fn::Assign, {5}, 0, distinct({4}), {4}, DType::kFloat16),
+      make("u8", Fn::Assign, {4, 7}, 0, distinct({4, 7}), {4, 7}, DType::kUInt8),
+      make("u8_rows", Fn::Assign, {3, 5}, 1, distinct({3, 4}), {3, 4}, DType::kUInt8),
       make("i32_index", Fn::Assign, {5}, 0, value_operand({2}, {4, 0}, DType::kInt32), {2})};
   for (Fn fn : {Fn::Add, Fn::Mul, Fn::Max, Fn::Min}) {
     const auto repeated = [](std::vector<int64_t> shape) {
@@ -38,6 +40,8 @@ CaseList scatter_cases() {
     cases.push_back(make("repeated", fn, {3, 4}, 0, repeated({6, 4}), {6, 4}));
     cases.push_back(make("vector", fn, {3}, 0, repeated({9}), {9}));
     cases.push_back(make("i64", fn, {2, 3}, 1, repeated({2, 5}), {2, 5}, DType::kInt64));
+    cases.push_back(make("i8", fn, {3, 5}, 0, repeated({4, 5}), {4, 5}, DType::kInt8));
+    cases.push_back(make("i16", fn, {2, 3}, 1, repeated({2, 5}), {2, 5}, DType::kInt16));
     cases.push_back(make("f64", fn, {2, 3}, 1, repeated({2, 5}), {2, 5}, DType::kFloat64));
   }
   for (double bad : {5.0, -1.0}) {

@@ -34,9 +34,15 @@ CaseList matmul_cases() {
                     make("batch_zero", {0, 2, 3}, {3, 4}),
                     make("no_rows", {2, 0, 3}, {2, 3, 4}),
                     make("large", {33, 65}, {65, 47}),
+                    make("large_tiles", {1030, 20}, {20, 500}),
+                    make("largest_tiles", {2085, 9}, {510, 9}, true),
+                    make("batch_of_rows", {3, 2, 1, 70}, {2, 70, 37}),
+                    make("rows_transposed", {2, 3, 72}, {2, 37, 72}, true),
                     make("f64", {3, 4}, {4, 5}, false, DType::kFloat64),
                     make("i64", {3, 4}, {4, 5}, false, DType::kInt64),
-                    make("i32", {2, 3, 4}, {2, 5, 4}, true, DType::kInt32)};
+                    make("i32", {2, 3, 4}, {2, 5, 4}, true, DType::kInt32),
+                    make("u8", {2, 3, 4}, {4, 5}, false, DType::kUInt8),
+                    make("i16", {3, 4}, {4, 5}, false, DType::kInt16)};
   OpCase weights = make("constant_b", {3, 10}, {10, 6});
   weights.operands[1].constant = true;
   cases.push_back(weights);

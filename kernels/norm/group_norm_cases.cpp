@@ -29,6 +29,7 @@ CaseList group_norm_cases() {
           make("no_space", {3, 8}, 2, 1),
           make("batch_zero", {0, 4, 3}, 2, 1),
           make("middle", {2, 3, 4, 5}, 2, 2),
+          make("longest", {1, 3, 40, 41, 4}, 2, 4),
           make("f64", {2, 4, 3}, 2, 1, true, DType::kFloat64)};
 }
 

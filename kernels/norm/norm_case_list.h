@@ -14,12 +14,17 @@ CaseList row_norm_cases(int operands) {
     bool weighted;
     DType dtype = DType::kFloat32;
   };
-  const std::vector<Sizes> sizes = {
-      {"last", {3, 5, 16}, 1, true}, {"odd", {7, 13}, 1, true},
-      {"plain", {4, 9}, 1, false},   {"two_dims", {2, 3, 4, 5}, 2, true},
-      {"whole", {3, 4}, 2, true},    {"single", {4, 1}, 1, true},
-      {"no_rows", {0, 8}, 1, true},  {"no_columns", {3, 0}, 1, true},
-      {"wide", {2, 384}, 1, true},   {"f64", {3, 6}, 1, true, DType::kFloat64}};
+  const std::vector<Sizes> sizes = {{"last", {3, 5, 16}, 1, true},
+                                    {"odd", {7, 13}, 1, true},
+                                    {"plain", {4, 9}, 1, false},
+                                    {"two_dims", {2, 3, 4, 5}, 2, true},
+                                    {"whole", {3, 4}, 2, true},
+                                    {"single", {4, 1}, 1, true},
+                                    {"no_rows", {0, 8}, 1, true},
+                                    {"no_columns", {3, 0}, 1, true},
+                                    {"wide", {2, 384}, 1, true},
+                                    {"longest", {2, 2500}, 1, true},
+                                    {"f64", {3, 6}, 1, true, DType::kFloat64}};
   CaseList cases;
   for (const Sizes& s : sizes) {
     Table t;

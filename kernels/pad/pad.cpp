@@ -5,6 +5,7 @@
 #include "kernels/common/check.h"
 #include "kernels/common/element.h"
 #include "kernels/common/strides.h"
+#include "kernels/pad/pad_source.h"
 
 namespace lazyrt {
 
@@ -46,21 +47,6 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output("pad", &out[0], in[0].dtype, shape);
 }
 
-/// Where position i (counted from x's first element) comes from, or -1 for padding by value.
-int64_t source(Mode mode, int64_t i, int64_t extent) {
-  if (i >= 0 && i < extent) return i;
-  switch (mode) {
-    case Mode::Reflect:
-      return i < 0 ? -i : 2 * (extent - 1) - i;
-    case Mode::Replicate:
-      return i < 0 ? 0 : extent - 1;
-    case Mode::Circular:
-      return i < 0 ? i + extent : i - extent;
-    default:
-      return -1;
-  }
-}
-
 template <class T>
 class Padder {
  public:
@@ -80,7 +66,7 @@ class Padder {
       return;
     }
     for (int64_t i = 0; i < y_shape_[dim]; ++i, y += y_strides_[dim]) {
-      const int64_t from = source(mode_, i - before_[dim], x_shape_[dim]);
+      const int64_t from = pad_source(mode_, i - before_[dim], x_shape_[dim]);
       if (from < 0)
         std::fill(y, y + y_strides_[dim], value_);
       else

@@ -29,12 +29,20 @@ CaseList pad_cases() {
                     make("replicate", Mode::Replicate, {1, 3, 4, 2}, {0, 5, 1, 0}, {0, 1, 6, 0}),
                     make("circular", Mode::Circular, {1, 3, 4, 2}, {0, 3, 1, 0}, {0, 1, 4, 0}),
                     make("reflect_row", Mode::Reflect, {2, 7}, {0, 6}, {0, 6}),
+                    make("reflect_all_dims", Mode::Reflect, {3, 4, 5}, {2, 1, 3}, {1, 3, 4}),
+                    make("replicate_outer", Mode::Replicate, {3, 4, 5}, {2, 0, 0}, {1, 0, 0}),
+                    make("replicate_one", Mode::Replicate, {1, 1}, {2, 3}, {4, 0}),
+                    make("reflect_nothing", Mode::Reflect, {2, 3}, {0, 0}, {0, 0}),
+                    make("replicate_of_empty", Mode::Replicate, {2, 0, 3}, {1, 0, 1}, {0, 0, 2}),
+                    make("circular_long", Mode::Circular, {2, 300}, {0, 299}, {0, 300}),
                     make("negative_infinity", Mode::Constant, {1, 3, 3, 2}, {0, 1, 1, 0},
                          {0, 1, 1, 0}, -1.0 / 0.0)};
   for (DType dtype :
        {DType::kFloat64, DType::kFloat16, DType::kInt64, DType::kInt32, DType::kUInt8}) {
     cases.push_back(make(std::string("value_") + dtype_name(dtype), Mode::Constant, {3, 4}, {1, 0},
                          {0, 2}, 9, dtype));
+    cases.push_back(make(std::string("reflect_") + dtype_name(dtype), Mode::Reflect, {3, 4, 3},
+                         {1, 2, 0}, {0, 3, 0}, 0, dtype));
   }
   OpCase by_hand = make("by_hand", Mode::Reflect, {3}, {2}, {1});
   by_hand.operands = {value_operand({3}, {1, 2, 3})};

@@ -1,21 +1,18 @@
-// Constant padding (and cropping): the border is filled, the inside copied, on all threads.
+// Padding on all threads. By a value (and cropping): the border is filled, the inside copied. By
+// x's own elements: line by line of the innermost dim that is padded.
 
 #include <cstring>
 
 #include "kernels/common/check.h"
 #include "kernels/common/element.h"
 #include "kernels/common/parallel_copy_cpu.h"
+#include "kernels/pad/pad_source.h"
 
 namespace lazyrt {
 
 extern const Kernel pad_cpu;
 
 namespace {
-
-Fault supports(const NodeSpec& node) {
-  if (node.attrs.as<fb::Pad>().mode() == fb::PadMode::Constant) return {};
-  return Fault(Error::kUnsupported, "pad: only constant padding");
-}
 
 void fill(const CpuServices& cpu, const TensorView& y, double value) {
   (void)visit_dtype(AllTypes{}, y.dtype, [&](auto type) {
@@ -29,7 +26,7 @@ void fill(const CpuServices& cpu, const TensorView& y, double value) {
   });
 }
 
-Fault run(void*, const RunContext& context) {
+Fault pad_by_value(const RunContext& context) {
   const CpuServices& cpu = cpu_services(context);
   const auto& a = context.attrs.as<fb::Pad>();
   const TensorView& x = context.inputs[0];
@@ -55,8 +52,87 @@ Fault run(void*, const RunContext& context) {
   return {};
 }
 
+/// Padding by x's own elements. A line is what the innermost padded dim spans: its elements, each a
+/// block of all that lies behind that dim, which is not padded.
+class Lines {
+ public:
+  explicit Lines(const RunContext& context)
+      : mode_(context.attrs.as<fb::Pad>().mode()),
+        x_(context.inputs[0]),
+        y_(context.outputs[0]),
+        before_(attribute_list(context.attrs.as<fb::Pad>().before())),
+        x_strides_(row_major(x_.shape)),
+        dim_(innermost()),
+        block_(static_cast<size_t>(x_strides_[dim_]) * dtype_size(y_.dtype)) {}
+
+  size_t count() const {
+    size_t count = 1;
+    for (int i = 0; i < dim_; ++i) count *= static_cast<size_t>(y_.shape[i]);
+    return count;
+  }
+  size_t bytes() const { return static_cast<size_t>(y_.shape[dim_]) * block_; }
+
+  void write(size_t line) const {
+    const auto* from = static_cast<const uint8_t*>(x_.data) + source_of(line);
+    auto* to = static_cast<uint8_t*>(y_.data) + line * bytes();
+    const int64_t extent = x_.shape[dim_], before = before_[dim_];
+    write_blocks(-before, 0, extent, from, to);
+    to += static_cast<size_t>(before) * block_;
+    std::memcpy(to, from, static_cast<size_t>(extent) * block_);
+    to += static_cast<size_t>(extent) * block_;
+    write_blocks(extent, y_.shape[dim_] - before, extent, from, to);
+  }
+
+ private:
+  int innermost() const {
+    int dim = x_.shape.rank() - 1;
+    while (dim > 0 && x_.shape[dim] == y_.shape[dim]) --dim;
+    return dim;
+  }
+
+  /// Offset in bytes of the line of x that a line of y comes from.
+  size_t source_of(size_t line) const {
+    int64_t offset = 0;
+    for (int i = dim_ - 1; i >= 0; --i) {
+      const auto extent = static_cast<size_t>(y_.shape[i]);
+      const auto at = static_cast<int64_t>(line % extent);
+      line /= extent;
+      offset += pad_source(mode_, at - before_[i], x_.shape[i]) * x_strides_[i];
+    }
+    return static_cast<size_t>(offset) * dtype_size(y_.dtype);
+  }
+
+  void write_blocks(int64_t begin, int64_t end, int64_t extent, const uint8_t* from,
+                    uint8_t* to) const {
+    for (int64_t i = begin; i < end; ++i, to += block_)
+      std::memcpy(to, from + static_cast<size_t>(pad_source(mode_, i, extent)) * block_, block_);
+  }
+
+  fb::PadMode mode_;
+  const TensorView& x_;
+  const TensorView& y_;
+  Shape before_;
+  Strides x_strides_;
+  int dim_;       ///< the innermost that is padded
+  size_t block_;  ///< bytes
+};
+
+Fault run(void*, const RunContext& context) {
+  const TensorView& x = context.inputs[0];
+  const TensorView& y = context.outputs[0];
+  const bool by_value = context.attrs.as<fb::Pad>().mode() == fb::PadMode::Constant;
+  if (by_value || x.shape == y.shape) return pad_by_value(context);
+  if (y.numel() == 0) return {};
+  const Lines lines(context);
+  parallel_for(cpu_services(context), lines.count(), grain_of(lines.bytes() / 8 + 8),
+               [&](size_t begin, size_t end) {
+                 for (size_t line = begin; line < end; ++line) lines.write(line);
+               });
+  return {};
+}
+
 }  // namespace
 
-const Kernel pad_cpu = {supports, nullptr, run, nullptr};
+const Kernel pad_cpu = {nullptr, nullptr, run, nullptr};
 
 }  // namespace lazyrt

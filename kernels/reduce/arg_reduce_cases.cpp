@@ -24,6 +24,8 @@ CaseList arg_reduce_cases() {
     cases.push_back(make(fn, "last", {3, 5, 7}, 2));
     cases.push_back(make(fn, "first_kept", {6, 5}, 0, true));
     cases.push_back(make(fn, "middle", {3, 5, 4}, 1));
+    cases.push_back(make(fn, "long", {2, 700}, 1));
+    cases.push_back(make(fn, "columns", {40, 18}, 0));
     cases.push_back(make(fn, "single", {4, 1}, 1));
     cases.push_back(make(fn, "no_rows", {0, 4}, 1));
     cases.push_back(make(fn, "ties", {2, 6}, 1, false, Fill::of({1, 2, 2, 1, 2, 1})));

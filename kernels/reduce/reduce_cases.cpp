@@ -26,6 +26,9 @@ void add_float_cases(Fn fn, CaseList* cases) {
   cases->push_back(make(fn, "middle", {3, 5, 4}, {1}, true));
   cases->push_back(make(fn, "space", {2, 5, 5, 8}, {1, 2}, true));
   cases->push_back(make(fn, "space_nchw", {2, 8, 5, 5}, {2, 3}, false));
+  cases->push_back(make(fn, "columns", {30, 18}, {0}, false));
+  cases->push_back(make(fn, "long_columns", {2, 520, 17}, {1}, false));
+  cases->push_back(make(fn, "alternating", {2, 3, 4, 2, 3, 2}, {0, 2, 4}, false));
   cases->push_back(make(fn, "outer_inner", {3, 4, 5}, {0, 2}, false));
   cases->push_back(make(fn, "all", {3, 4, 5}, {0, 1, 2}, false));
   cases->push_back(make(fn, "single", {4, 1}, {1}, false));

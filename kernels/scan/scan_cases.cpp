@@ -28,6 +28,7 @@ void add_cases(Fn fn, CaseList* cases) {
   add("_one", {4, 1}, 1);
   add("_nothing", {4, 0}, 1);
   add("_long", {300}, 0);
+  add("_columns", {2, 40, 17}, 1);
   add("_f64", {7}, 0, DType::kFloat64);
   if (fn != Fn::LogSumExp) {
     add("_i64", {3, 24}, 1, DType::kInt64);  // products wrap

@@ -29,6 +29,8 @@ CaseList top_k_cases() {
                     make("no_rows", {0, 5}, 1, 2),
                     make("special", {1, 5}, 1, 5, true, special),
                     make("special_smallest", {1, 5}, 1, 5, false, special),
+                    make("long", {2, 1000}, 1, 10),
+                    make("i8", {5, 9}, 1, 3, true, Fill::integers(-128, 127), DType::kInt8),
                     make("f64", {3, 9}, 1, 2, true, Fill::normal(), DType::kFloat64)};
   for (const int64_t k : {1, 2, 3, 9, 40, 97}) {
     for (const bool largest : {true, false}) {

@@ -3,6 +3,7 @@
 // What the scalar forms of functions.inc are made of.
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/common/arithmetic.h"
@@ -30,6 +31,16 @@ T negative(T x) {
     return -x;
   else
     return wrapping_sub(T(0), x);
+}
+
+template <class T>
+T relu_of(T x) {
+  return x < T(0) ? T(0) : x;
+}
+
+template <class T>
+T sign_of(T x) {
+  return T(int{x > T(0)} - int{x < T(0)});
 }
 
 template <class T>
@@ -62,6 +73,19 @@ template <class T>
 T clamp_in_turn(T x, T low, T high) {
   const T y = x < low ? low : x;
   return y > high ? high : y;
+}
+
+/// alpha or beta as an element; of an integer type the nearest there is, so that -inf is "no
+/// bound".
+template <class T>
+T bound(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+      return std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+      return std::numeric_limits<T>::max();
+  }
+  return convert<T>(value);
 }
 
 template <class T>

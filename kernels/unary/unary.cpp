@@ -84,19 +84,6 @@ Function<T, R> function(Fn fn) {
   return nullptr;
 }
 
-/// alpha or beta as an element; of an integer type the nearest there is, so that -inf is "no
-/// bound".
-template <class T>
-T bound(double value) {
-  if constexpr (std::is_integral_v<T>) {
-    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
-      return std::numeric_limits<T>::min();
-    if (value >= static_cast<double>(std::numeric_limits<T>::max()))
-      return std::numeric_limits<T>::max();
-  }
-  return convert<T>(value);
-}
-
 template <class T, class R, class Y>
 void apply(const RunContext& context, const fb::Unary& a) {
   const T* x = context.inputs[0].as<const T>();

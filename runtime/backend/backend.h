@@ -10,6 +10,8 @@
 
 namespace lazyrt {
 
+struct Backend;
+
 struct BackendOptions {
   int threads = 1;  ///< >= 1
   Allocator allocator;
@@ -19,16 +21,22 @@ struct BackendOptions {
   /// What open_weights made for the Program that the session runs; may be nullptr: nothing is
   /// shared.
   void* weights = nullptr;
+  /// The one that is opened: it may be part of something larger, which its owner keeps alive.
+  const Backend* backend = nullptr;
+  bool profile = false;  ///< Device::times will be called
 };
 
 /// For whom a store of packed constants is made.
 struct WeightOptions {
-  Allocator allocator;          ///< the Program's
-  uint64_t constant_bytes = 0;  ///< of all constants of the Program
+  Allocator allocator;               ///< the Program's
+  uint64_t constant_bytes = 0;       ///< of all constants of the Program
+  const Backend* backend = nullptr;  ///< as in BackendOptions
 };
 
 /// A way to run nodes: by kernels, node by node in the host's memory, or by a device. Constant
-/// data; one instance serves every session.
+/// data; one instance serves every session, and outlives the Programs that they run. Whoever has
+/// something that lives longer than a Program (a device, its queue, compiled code) derives from
+/// this: `struct MyBackend : Backend`, and finds it again by the `backend` of the options.
 struct Backend {
   const char* name = nullptr;
   /// The kernel for this node, or nullptr with the reason in *why (kUnsupported). Not called where

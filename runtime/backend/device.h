@@ -6,7 +6,9 @@
 // A session gives each space one arena with the places of the bundle's plan. Values are copied
 // between spaces by steps of their own: a value goes to a space once, when the first node there
 // needs it, and comes back to the host when a node, a guard, an output or a state does. Inputs live
-// on the host; a state does, too, unless only nodes of one space read and make it.
+// on the host; a state does, too, unless only nodes of one space read and make it. Constants are
+// the device's affair: it sees them in `compile`, and keeps what it wants of them, packed as it
+// likes, in what Backend::open_weights made.
 
 #include "runtime/op/op_def.h"
 
@@ -16,54 +18,87 @@ namespace lazyrt {
 struct SegmentNode {
   size_t index = 0;  ///< in the method, for messages
   const OpEntry* op = nullptr;
-  /// Specs and the bytes of constants are there during compile; attributes as long as the segment.
+  /// Specs and the bytes of constants (TensorSpec::constant) are there during compile; attributes
+  /// as long as the segment. The pages of constants of which something was packed are dropped then.
   NodeSpec spec;
+  /// Of its inputs and outputs, in their order: values of the method by number, -1 = absent. As
+  /// long as the segment.
+  Span<const int32_t> values;
 };
 
 struct SegmentSpec {
   Span<const SegmentNode> nodes;  ///< in order of execution
-  Allocator allocator;            ///< the session's: for memory of the host
-  void* services = nullptr;       ///< what Backend::open made
+  /// Results of these nodes that are read outside of the segment, in the order in which they are
+  /// made. What shares memory with one of them (it has the same address) is there, too.
+  Span<const int32_t> leaving;
+  Allocator allocator;       ///< the session's: for memory of the host
+  void* services = nullptr;  ///< what Backend::open made
+};
+
+/// A piece of a device's memory.
+struct SpaceBlock {
+  void* address = nullptr;
+  /// Where the host has the same bytes, aligned to kAlignment: the device sees what was written
+  /// before `flush` or `wait` was called, the host sees all once `wait` has returned. nullptr:
+  /// nowhere.
+  void* host = nullptr;
 };
 
 /// The device of a backend, constant data. `program` is what Backend::open_weights made, `services`
 /// what Backend::open did. Addresses are the device's own: only it looks behind them, others add
-/// offsets. Only `allocate`, `release_memory` and `upload` are called for several sessions at once
-/// with one `program`; the rest belongs to one thread of a session at a time.
+/// offsets to them; they need not be pointers, but nullptr is none. `allocate`, `release_memory`
+/// and `compile` are called for several sessions at once with one `program`; the rest belongs to
+/// one thread of a session at a time.
 struct Device {
   const char* space = "";  ///< name of its memory
+  /// Of what `allocate` answers and of workspaces: a power of two, kAlignment at least. Values are
+  /// aligned to kAlignment.
+  size_t alignment = kAlignment;
 
-  /// Memory of the space, aligned to kAlignment; any thread. kOutOfMemory.
-  Fault (*allocate)(void* program, uint64_t bytes, void** address) = nullptr;
+  /// Memory of the space; any thread. kOutOfMemory. Where the host has it, too, and all nodes run
+  /// on the device, the host's arena is that of the space: inputs, outputs and states are copied by
+  /// nobody.
+  Fault (*allocate)(void* program, uint64_t bytes, SpaceBlock* block) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
-  /// Constants of a Program, once: bytes are there before any segment is bound. Any thread.
-  Fault (*upload)(void* program, void* to, const void* from, uint64_t bytes) = nullptr;
 
   /// Ok, or the reason (kUnsupported) why the device does not run this node.
   Fault (*takes)(void* services, const OpEntry& op, const NodeSpec& node) = nullptr;
   /// Makes a segment of nodes that it takes: prepared->state, the bytes of scratch in the space
-  /// that it needs, and what it packed. kUnsupported: the nodes go to the next backend.
-  Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared) = nullptr;
+  /// that it needs, and how many bytes of constants it keeps now and did not before. kUnsupported:
+  /// spec.nodes[*refused] moves to the next backend, and what is before and behind it is compiled
+  /// anew. *refused is the number of nodes at the call; if it is left so, all of them move.
+  Fault (*compile)(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) = nullptr;
   /// Where the inputs and outputs of the nodes are, node by node, inputs first; absent ones have
-  /// dtype kNone. The views stay where they are. Before the first submit, and again when addresses
-  /// have changed, since memory of the caller came or went; nothing is under way then.
+  /// dtype kNone, constants no data. The views stay where they are. Before the first submit, and
+  /// again when addresses have changed, since memory of the caller came or went; nothing is under
+  /// way then.
   Fault (*bind)(void* segment, Span<const TensorView> operands, void* workspace) = nullptr;
   void (*release)(void* segment, const Allocator& allocator) = nullptr;
 
-  // Work of a session happens in the order of these calls. What goes wrong may be told by any later
-  // one; the first error counts, and stays until `wait` tells it. Its text names the node by index.
+  // These queue work of a session, which happens in the order of the calls. None of it has to begin
+  // before `flush` or `wait`, so all that a run queues may be one submission. An error may be
+  // returned by any later call, and stays until `wait` returns it. Work that was queued before the
+  // node that failed is done; work behind it may be done or not, but for `copy`.
 
-  /// Begins to run the segment, and may return before it ends.
   Fault (*submit)(void* segment) = nullptr;
-  /// From the host: when it returns, `from` may change.
+  /// From the host: when it returns, `from` may change. nullptr: zeros.
   Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// To the host: when it returns, the bytes are there.
+  /// To the host: the bytes are there when `wait` returns.
   Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Within the space, bytes that do not overlap; may return before it ends. nullptr: states live
-  /// on the host.
+  /// Within the space, bytes that do not overlap: what a state becomes. It must not be done if a
+  /// node failed that was queued since the last wait. nullptr: states live on the host.
   Fault (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Returns when nothing is under way.
-  Fault (*wait)(void* services) = nullptr;
+  /// Begins what is queued, since the host works on meanwhile. nullptr: it has begun anyway.
+  Fault (*flush)(void* services) = nullptr;
+  /// Returns when nothing is queued or under way. Of several nodes that failed the error is of that
+  /// with the lowest index, which it gives in its text and in *node. *node is 0 at the call, and is
+  /// left so if not a node failed but the device.
+  Fault (*wait)(void* services, size_t* node) = nullptr;
+
+  /// Nanoseconds that each node of the segment took in its last run, which has been waited for;
+  /// what ran as one is divided as the device likes. Only with BackendOptions::profile. nullptr:
+  /// only whole segments are measured.
+  Fault (*times)(void* segment, Span<uint64_t> nanoseconds) = nullptr;
 };
 
 }  // namespace lazyrt

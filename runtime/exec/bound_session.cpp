@@ -101,8 +101,8 @@ Fault BoundSession::make_of(const ProgramState& program) {
   LAZYRT_RETURN_IF_ERROR(make_variants(program));
   LAZYRT_RETURN_IF_ERROR(find_homes(program));
   LAZYRT_RETURN_IF_ERROR(list_steps(program));
-  LAZYRT_RETURN_IF_ERROR(make_memory());
   LAZYRT_RETURN_IF_ERROR(make_device_memory());
+  LAZYRT_RETURN_IF_ERROR(make_memory());
   const SharedMemory memory = shared_memory();
   for (size_t v = 0; v < variant_count_; ++v) {
     LAZYRT_RETURN_IF_ERROR(
@@ -120,9 +120,9 @@ Fault BoundSession::make_variants(const ProgramState& program) {
   for (; variant_count_ < count; ++variant_count_)
     new (variants_ + variant_count_) SessionVariant();
   for (size_t v = 0; v < count; ++v) {
-    const Fault status = variants_[v].make_plan(program, in_file_[v], variant_in(program, v),
-                                                variant_in(base_.program, v), base_.options,
-                                                base_.memory, base_.services, *base_.stop, &pool_);
+    const Fault status = variants_[v].make_plan(
+        program, in_file_[v], count == 1, variant_in(program, v), variant_in(base_.program, v),
+        base_.options, base_.memory, base_.services, *base_.stop, &pool_);
     if (!status.ok())
       return in_file_[v] == 0 ? status : status.with_context("variant %u", in_file_[v]);
   }
@@ -193,8 +193,20 @@ uint64_t BoundSession::workspace_of(int space) const {
   return workspace;
 }
 
+/// Whether the host's arena may lie in that space: what runs on the host would have to wait for
+/// what runs there.
+bool BoundSession::can_map(int space) const {
+  const uint8_t* host = devices_[slot_of_space(space)].memory().host_arena;
+  if (host == nullptr || base_.reservation != nullptr) return false;
+  for (size_t v = 0; v < variant_count_; ++v) {
+    if (!variants_[v].runs_only_in(space)) return false;
+  }
+  return true;
+}
+
 /// In each space that a variant uses beside the host's.
 Fault BoundSession::make_device_memory() {
+  LAZYRT_RETURN_IF_ERROR(base_.states->make());
   if (!kDevices) return {};
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
     const int space = space_of_slot(slot);
@@ -203,7 +215,8 @@ Fault BoundSession::make_device_memory() {
     if (!used) continue;
     const SpaceBytes bytes = {arena_bytes_, workspace_of(space)};
     LAZYRT_RETURN_IF_ERROR(
-        devices_[slot].make(base_.services->slot(slot), base_.program, bytes, base_.memory));
+        devices_[slot].make(base_.services->slot(slot), bytes, base_.blocks[slot], base_.memory));
+    if (can_map(space)) mapped_ = static_cast<uint8_t>(space);
     LAZYRT_RETURN_IF_ERROR(base_.states->make_in(slot, base_.memory));
   }
   return {};
@@ -211,21 +224,30 @@ Fault BoundSession::make_device_memory() {
 
 SharedMemory BoundSession::shared_memory() const {
   SharedMemory memory;
-  memory.spaces[kHostSpace] = {arena_.data, base_.states->block().data(), workspace_.data,
-                               base_.program.sections.constants.data()};
+  SpaceMemory& host = memory.spaces[kHostSpace];
+  host.arena = arena_.data;
+  host.states = base_.states->on_host();
+  host.workspace = workspace_.data;
+  host.constants = base_.program.sections.constants.data();
   for (int slot = 0; kDevices && slot < kDeviceSlots; ++slot) {
     memory.spaces[space_of_slot(slot)] = devices_[slot].memory();
+    if (space_of_slot(slot) != mapped_) memory.spaces[space_of_slot(slot)].host_arena = nullptr;
     memory.spaces[space_of_slot(slot)].states = base_.states->block_in(slot).data();
   }
-  memory.states = base_.states->places();
+  memory.states = base_.states->offsets();
+  memory.arena_bytes = arena_bytes_;
   return memory;
 }
 
 Fault BoundSession::make_memory() {
   const Reservation* reserved = base_.reservation;
-  LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
-                                        arena_bytes_, allocator_, "the arena", &own_arena_,
-                                        &arena_));
+  if (kDevices && mapped_ != kHostSpace) {
+    arena_ = {devices_[slot_of_space(mapped_)].memory().host_arena, arena_bytes_};
+  } else {
+    LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->arena,
+                                          arena_bytes_, allocator_, "the arena", &own_arena_,
+                                          &arena_));
+  }
   if (input_bytes_ != 0) {
     LAZYRT_RETURN_IF_ERROR(borrow_or_make(reserved == nullptr ? nullptr : &reserved->inputs,
                                           input_bytes_, allocator_, "the inputs", &own_inputs_,
@@ -238,7 +260,16 @@ Fault BoundSession::make_memory() {
                                           workspace + kTailBytes, allocator_, "the workspace",
                                           &own_workspace_, &workspace_));
   }
-  return base_.states->make();
+  return needs_states_on_host() ? base_.states->make_on_host() : Fault();
+}
+
+/// Those that live on the host, or are outputs.
+bool BoundSession::needs_states_on_host() const {
+  if (!kDevices) return true;
+  bool needs = false;
+  for (const uint8_t home : homes_) needs = needs || home == kHostSpace;
+  for (size_t v = 0; v < variant_count_; ++v) needs = needs || variants_[v].copies_states();
+  return needs;
 }
 
 /// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
@@ -400,8 +431,9 @@ bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) cons
     return overlap(data, bytes, device.memory().arena, device.bytes()) ||
            overlap(data, bytes, states.data(), states.bytes());
   }
-  const Block& states = base_.states->block();
-  return is_bound_memory(data, bytes) || overlap(data, bytes, states.data(), states.bytes());
+  const SessionStates& states = *base_.states;
+  return is_bound_memory(data, bytes) ||
+         (states.on_host() != nullptr && overlap(data, bytes, states.on_host(), states.bytes()));
 }
 
 bool BoundSession::is_bound_memory(const void* data, size_t bytes) const {
@@ -449,19 +481,29 @@ Fault BoundSession::make_stage(InputSlot* slot) {
   return slot->stage == nullptr ? no_memory_for_session() : Fault();
 }
 
-/// To where a run reads them: a space of a device, the host, or both where an input is one.
-Fault BoundSession::bring_states() {
+/// To the host, where an input is one.
+Fault BoundSession::bring_states_for_inputs() {
   bool are_inputs = false;
   for (const InputSlot& slot : inputs_) are_inputs = are_inputs || slot.reads_state;
-  for (size_t k = 0; k < homes_.size(); ++k) {
-    if (are_inputs) LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, kHostSpace));
-    LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, homes_[k]));
-  }
+  for (size_t k = 0; are_inputs && k < homes_.size(); ++k)
+    LAZYRT_RETURN_IF_ERROR(base_.states->bring(k, kHostSpace));
   return {};
 }
 
+/// To where the nodes read them.
+Fault BoundSession::bring_states() {
+  uint32_t spaces = 0;
+  FirstFault first;
+  for (size_t k = 0; first.ok() && k < homes_.size(); ++k) {
+    spaces |= homes_[k] == kHostSpace ? 0 : 1U << homes_[k];
+    first.add(base_.states->bring(k, homes_[k]));
+  }
+  if (!first.ok()) (void)wait_for(spaces);
+  return first;
+}
+
 Fault BoundSession::prepare_inputs() {
-  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states());
+  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states_for_inputs());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
@@ -495,50 +537,56 @@ void BoundSession::point_inputs(SessionVariant* variant) {
   }
 }
 
-/// Nothing reads a state after the nodes have run, and no state is another's next: the order of the
-/// copies does not matter. Those of devices, which may fail, are awaited before the host's begin.
-Fault BoundSession::keep_states(const SessionVariant& variant) {
+/// Calls keep(k, place, next) with each state that lives on a device, or on the host, and whose
+/// next is elsewhere. Nothing reads a state after the nodes have run, and no state is another's
+/// next: their order does not matter.
+template <class Keep>
+Fault BoundSession::for_each_next(const SessionVariant& variant, bool on_host, const Keep& keep) {
   SessionStates& states = *base_.states;
-  const auto for_each = [&](bool on_host, const auto& keep) -> Fault {
-    for (size_t k = 0; k < states.count(); ++k) {
-      const int home = kDevices ? homes_[k] : kHostSpace;
-      if ((home == kHostSpace) != on_host) continue;
-      const TensorView next = variant.next_of_state(k);
-      uint8_t* place = states.place_in(k, home);
-      if (next.data == place || next.bytes() == 0) continue;
-      LAZYRT_RETURN_IF_ERROR(keep(k, place, next));
-      states.changed(k, home);
-    }
-    return {};
-  };
-  bool has_copied = false;
-  Fault status =
-      !kDevices ? Fault() : for_each(false, [&](size_t k, uint8_t* place, const TensorView& next) {
-        const BackendServices::Slot& slot = base_.services->slot(slot_of_space(homes_[k]));
-        has_copied = true;
-        return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
-      });
-  if (kDevices && has_copied) {
-    FirstFault first;
-    first.add(status);
-    first.add(wait_for_homes());
-    status = first;
+  for (size_t k = 0; k < states.count(); ++k) {
+    const int home = kDevices ? homes_[k] : kHostSpace;
+    if ((home == kHostSpace) != on_host) continue;
+    const TensorView next = variant.next_of_state(k);
+    uint8_t* place = states.place_in(k, home);
+    if (next.data == place || next.bytes() == 0) continue;
+    LAZYRT_RETURN_IF_ERROR(keep(home, place, next));
+    states.changed(k, home);
   }
-  if (!status.ok()) return status.with_context("the states");
-  return for_each(true, [](size_t, uint8_t* place, const TensorView& next) {
+  return {};
+}
+
+/// What a run leaves: results where they are bound, states. That of devices, which may fail, is
+/// awaited before the host's states change.
+Fault BoundSession::keep_results(const SessionVariant& variant) {
+  uint32_t spaces = 0;
+  FirstFault first;
+  first.add(copy_outputs(variant, &spaces));
+  if (kDevices && first.ok()) first.add(keep_states_in_spaces(variant, &spaces));
+  if (kDevices) first.add(wait_for(spaces));
+  LAZYRT_RETURN_IF_ERROR(first);
+  return for_each_next(variant, true, [](int, uint8_t* place, const TensorView& next) {
     std::memcpy(place, next.data, next.bytes());
     return Fault();
   });
 }
 
-Fault BoundSession::wait_for_homes() const {
+Fault BoundSession::keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces) {
+  const auto keep = [&](int home, uint8_t* place, const TensorView& next) {
+    if (variant.keeps_states()) return Fault();
+    const BackendServices::Slot& slot = base_.services->slot(slot_of_space(home));
+    *spaces |= 1U << home;
+    return slot.backend->device->copy(slot.services, place, next.data, next.bytes());
+  };
+  return for_each_next(variant, false, keep).with_context("the states");
+}
+
+Fault BoundSession::wait_for(uint32_t spaces) const {
   FirstFault first;
   for (int slot = 0; slot < kDeviceSlots; ++slot) {
-    bool is_home = false;
-    for (const uint8_t home : homes_) is_home = is_home || home == space_of_slot(slot);
-    if (!is_home) continue;
+    if ((spaces >> space_of_slot(slot) & 1) == 0) continue;
     const BackendServices::Slot& open = base_.services->slot(slot);
-    first.add(open.backend->device->wait(open.services));
+    size_t node = 0;
+    first.add(open.backend->device->wait(open.services, &node));
   }
   return first;
 }
@@ -607,22 +655,19 @@ Fault BoundSession::check_output_sizes(const SessionVariant& variant) const {
   return {};
 }
 
-Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to) {
+Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to, uint32_t* spaces) {
   if (view.bytes() == 0) return {};
   if (!kDevices || to.space == kHostSpace) {
     std::memmove(to.data, view.data, view.bytes());  // it may be the very memory
     return {};
   }
+  *spaces |= 1U << to.space;
   const BackendServices::Slot& slot = base_.services->slot(slot_of_space(to.space));
-  const Device& device = *slot.backend->device;
-  FirstFault first;
-  first.add(device.copy_in(slot.services, to.data, view.data, view.bytes()));
-  first.add(device.wait(slot.services));
-  return first;
+  return slot.backend->device->copy_in(slot.services, to.data, view.data, view.bytes());
 }
 
-/// Notes where each output is, once it is there.
-Fault BoundSession::copy_outputs(const SessionVariant& variant) {
+/// Notes where each output is, once it is there: `spaces` have to be waited for.
+Fault BoundSession::copy_outputs(const SessionVariant& variant, uint32_t* spaces) {
   const OutputBindings& outputs = *base_.outputs;
   const bool* in_place =
       in_place_.data() + static_cast<size_t>(&variant - variants_) * outputs.size();
@@ -631,8 +676,8 @@ Fault BoundSession::copy_outputs(const SessionVariant& variant) {
     const TensorView& view = variant.output(i);
     results_[i] = outputs[i].is_bound() ? outputs[i].data : view.data;
     if (!outputs[i].is_bound() || in_place[i]) continue;
-    LAZYRT_RETURN_IF_ERROR(
-        copy_output(view, outputs[i]).with_context("output '%.60s'", output_name(method(), i)));
+    LAZYRT_RETURN_IF_ERROR(copy_output(view, outputs[i], spaces)
+                               .with_context("output '%.60s'", output_name(method(), i)));
     copied += view.bytes();
   }
   set_counter(&output_copy_bytes_, copied);
@@ -642,11 +687,10 @@ Fault BoundSession::copy_outputs(const SessionVariant& variant) {
 Fault BoundSession::run_variant(size_t v, const RunStop& stop) {
   if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
+  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states());
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
   WatchedSpan outputs(base_.options.watch, RunSpan::Kind::kOutputs);
-  Fault status = copy_outputs(variants_[v]);
-  if (status.ok()) status = keep_states(variants_[v]);
-  LAZYRT_RETURN_IF_ERROR(outputs.end(status));
+  LAZYRT_RETURN_IF_ERROR(outputs.end(keep_results(variants_[v])));
   ran_ = static_cast<int32_t>(v);
   return {};
 }

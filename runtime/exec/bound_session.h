@@ -24,6 +24,7 @@ struct SessionBase {
   BackendServices* services;
   SessionStates* states;
   OutputBindings* outputs;
+  DeviceBlock* blocks;             ///< per slot: the largest that sizes so far needed in its space
   const Reservation* reservation;  ///< nullptr: each size has memory of its own
   const RunStop* stop;             ///< of the run or bind_shapes that makes it
 };
@@ -62,7 +63,9 @@ struct BoundParts {
   Room arena_;
   Room workspace_;
   std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
-  Span<uint8_t> homes_;                             ///< per state: the space that it lives in
+  /// The space that has the host's arena: all nodes run there. kHostSpace: none.
+  uint8_t mapped_ = kHostSpace;
+  Span<uint8_t> homes_;  ///< per state: the space that it lives in
   /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
   Room input_room_;
   Span<InputSlot> inputs_;
@@ -106,6 +109,16 @@ class BoundSession : private BoundParts {
   Fault check_movable() const;
   /// Input i becomes what `other` has there, set or bound. REQUIRES: the same shape in both.
   Fault take_input(size_t i, const BoundSession& other);
+  /// Leaves the memory in spaces of devices to what is bound next. REQUIRES: nothing else uses it.
+  void give_blocks() {
+    for (int slot = 0; slot < kDeviceSlots; ++slot) devices_[slot].give_block(&base_.blocks[slot]);
+  }
+  /// The copies of inputs of both lie in one memory, at other places.
+  bool shares_arena(const BoundSession& other) const {
+    return mapped_ != kHostSpace && arena_.data == other.arena_.data;
+  }
+  /// Where input i was set.
+  void* copy_of(size_t i) const { return inputs_[i].copy; }
   /// The memory of this, but for the states.
   bool is_bound_memory(const void* data, size_t bytes) const;
   /// That, the states, and memory in spaces of devices.
@@ -155,6 +168,8 @@ class BoundSession : private BoundParts {
   Fault find_homes(const ProgramState& program);
   Fault list_steps(const ProgramState& program);
   Fault make_device_memory();
+  bool can_map(int space) const;
+  bool needs_states_on_host() const;
   uint64_t workspace_of(int space) const;
   SharedMemory shared_memory() const;
   Fault make_inputs();
@@ -178,13 +193,17 @@ class BoundSession : private BoundParts {
   bool is_read_back(const void* data, size_t bytes) const;
   void settle_outputs();
   Fault check_output_sizes(const SessionVariant& variant) const;
-  Fault copy_outputs(const SessionVariant& variant);
-  Fault copy_output(const TensorView& view, const OutputBinding& to);
+  Fault keep_results(const SessionVariant& variant);
+  Fault copy_outputs(const SessionVariant& variant, uint32_t* spaces);
+  Fault copy_output(const TensorView& view, const OutputBinding& to, uint32_t* spaces);
   Fault run_variant(size_t v, const RunStop& stop);
   Fault why_none_ran() const;
+  Fault bring_states_for_inputs();
   Fault bring_states();
-  Fault keep_states(const SessionVariant& variant);
-  Fault wait_for_homes() const;
+  template <class Keep>
+  Fault for_each_next(const SessionVariant& variant, bool on_host, const Keep& keep);
+  Fault keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces);
+  Fault wait_for(uint32_t spaces) const;
 
   const SessionBase base_;
   const Allocator allocator_;

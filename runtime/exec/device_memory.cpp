@@ -2,54 +2,34 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <new>
 
 namespace lazyrt {
-namespace {
-
-/// The constants of a Program in a space; kept by its SharedObjects.
-struct DeviceConstants {
-  Allocator allocator;
-  const Device* device = nullptr;
-  void* program = nullptr;
-  void* memory = nullptr;
-};
-
-void destroy_constants(void* object) {
-  auto* constants = static_cast<DeviceConstants*>(object);
-  if (constants->memory != nullptr)
-    constants->device->release_memory(constants->program, constants->memory);
-  const Allocator allocator = constants->allocator;
-  allocator.release(allocator.context, constants);
+Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return {};
+  const Device& device = *slot.backend->device;
+  size_t node = 0;
+  FirstFault first;
+  first.add(device.copy_out(slot.services, to, from, bytes));
+  first.add(device.wait(slot.services, &node));
+  return first;
 }
 
-Fault upload(const Device& device, void* program, Span<const uint8_t> bytes, void** memory) {
-  LAZYRT_RETURN_IF_ERROR(device.allocate(program, bytes.size() + kTailBytes, memory));
-  return device.upload(program, *memory, bytes.data(), bytes.size());
-}
-
-Fault make_constants(const Device& device, void* device_program, const ProgramState& program,
-                     void** object) {
-  const Allocator allocator = program.memory.allocator();
-  void* memory = allocator.allocate(allocator.context, sizeof(DeviceConstants),
-                                    alignof(DeviceConstants) < 16 ? 16 : alignof(DeviceConstants));
-  if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for constants");
-  auto* constants = new (memory) DeviceConstants{allocator, &device, device_program};
-  const Fault status =
-      upload(device, device_program, program.sections.constants, &constants->memory);
-  if (!status.ok()) {
-    destroy_constants(constants);
-    return status.with_context("constants in space %s", device.space);
-  }
-  *object = constants;
-  return {};
-}
-
-}  // namespace
-
-DeviceBlock::~DeviceBlock() {
-  if (data_ != nullptr) device_->release_memory(program_, data_);
+void DeviceBlock::release() {
+  if (block_.address != nullptr) device_->release_memory(program_, block_.address);
   if (bytes_ != 0) counted_->give(bytes_);
+  block_ = {};
+  bytes_ = 0;
+}
+
+void DeviceBlock::take(DeviceBlock* other) {
+  release();
+  device_ = other->device_;
+  program_ = other->program_;
+  counted_ = other->counted_;
+  block_ = other->block_;
+  bytes_ = other->bytes_;
+  other->block_ = {};
+  other->bytes_ = 0;
 }
 
 Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, CountedMemory* counted) {
@@ -62,25 +42,22 @@ Fault DeviceBlock::make(const BackendServices::Slot& slot, uint64_t bytes, Count
   program_ = slot.program;
   counted_ = counted;
   bytes_ = bytes;
-  return device.allocate(program_, bytes, &data_).with_context("space %s", device.space);
+  return device.allocate(program_, bytes, &block_).with_context("space %s", device.space);
 }
 
-Fault DeviceMemory::make(const BackendServices::Slot& slot, const ProgramState& program,
-                         const SpaceBytes& bytes, CountedMemory* counted) {
+Fault DeviceMemory::make(const BackendServices::Slot& slot, const SpaceBytes& bytes,
+                         const DeviceBlock& kept, CountedMemory* counted) {
   constexpr uint64_t kMost = UINT64_MAX / 4;  // refused as it is
+  const uint64_t alignment = slot.backend->device->alignment;
   const uint64_t workspace =
-      (std::min(bytes.arena, kMost) + kTailBytes + kAlignment) / kAlignment * kAlignment;
+      (std::min(bytes.arena, kMost) + kTailBytes + alignment) / alignment * alignment;
   const uint64_t total = workspace + std::min(bytes.workspace, kMost) + kTailBytes;
-  LAZYRT_RETURN_IF_ERROR(block_.make(slot, total, counted));
-  void* constants = nullptr;
-  const auto make = [&](void** object) {
-    return make_constants(*slot.backend->device, slot.program, program, object);
-  };
-  const void* owner = &slot.backend->device;  // the backend itself owns what open_weights made
-  LAZYRT_RETURN_IF_ERROR(program.shared.find_or_make(owner, make, destroy_constants, &constants));
-  memory_.arena = block_.data();
+  if (kept.bytes() < total) LAZYRT_RETURN_IF_ERROR(own_.make(slot, total, counted));
+  const DeviceBlock& block = owns() ? own_ : kept;
+  bytes_ = block.bytes();
+  memory_.arena = block.data();
   memory_.workspace = memory_.arena + workspace;
-  memory_.constants = static_cast<const uint8_t*>(static_cast<DeviceConstants*>(constants)->memory);
+  memory_.host_arena = block.host();
   return {};
 }
 

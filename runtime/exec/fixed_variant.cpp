@@ -15,7 +15,7 @@ FixedVariant::~FixedVariant() {
   }
 }
 
-Fault FixedVariant::make_plan(const ProgramState& program, size_t, const fb::Method& method,
+Fault FixedVariant::make_plan(const ProgramState& program, size_t, bool, const fb::Method& method,
                               const fb::Method&, const SessionOptions& options,
                               CountedMemory* memory, BackendServices* services, const RunStop&,
                               Pool* pool) {
@@ -47,7 +47,7 @@ Fault FixedVariant::make_tables(size_t* most_operands) {
   operands_ = pool_->make<TensorView>(*most_operands);
   if (pool_->is_short()) return no_memory_for_session();
   LAZYRT_RETURN_IF_ERROR(find_outputs());
-  return guards_.make(*method_, pool_);
+  return guards_.make(*method_, {}, pool_);
 }
 
 /// Of all outputs in the memory of one value the first one is noted at each.
@@ -133,6 +133,7 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
   const SpaceMemory& host = memory.spaces[kHostSpace];
   arena_ = host.arena;
   workspace_ = host.workspace;
+  host_states_ = host.states;
   states_ = memory.states;
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = arena_ + value(input_value(i)).offset();
   times_ = pool_->make<NodeTime>(profile ? nodes_.size() : 0);
@@ -149,7 +150,7 @@ void FixedVariant::place_values() {
     if (output.place != nullptr) data_[output.root] = output.place;
   }
   for (size_t k = 0; k < states_.size(); ++k)
-    data_[static_cast<size_t>(state_at(*method_, k).value())] = states_[k];
+    data_[static_cast<size_t>(state_at(*method_, k).value())] = host_states_ + states_[k];
   for (size_t id = 0; id < data_.size(); ++id) {
     if (data_[id] != nullptr) continue;
     const fb::Value& v = value(id);
@@ -205,6 +206,7 @@ Fault FixedVariant::run_nodes(const RunStop& stop) {
   for (size_t i = 0;; ++i) {
     if (!guards_.hold(static_cast<int32_t>(i) - 1, view, &next_guard)) {
       broke_guard_ = true;
+      guards_.count_refusal();
       return Fault(Error::kGuardFailed, "a guard does not hold");
     }
     if (i == nodes_.size()) return {};

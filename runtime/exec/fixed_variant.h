@@ -19,9 +19,10 @@ class FixedVariant {
 
   /// Chooses and prepares the kernels. `number` is the variant's in the method, `texts` is
   /// `method`. REQUIRES: called once, first; all arguments outlive this.
-  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
-                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, const RunStop& stop, Pool* pool);
+  Fault make_plan(const ProgramState& program, size_t number, bool is_only,
+                  const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
+                  CountedMemory* memory, BackendServices* services, const RunStop& stop,
+                  Pool* pool);
   static Fault narrow_homes(const fb::Method&, Span<StateHome>) { return {}; }
   static Fault make_steps_list(const ProgramState&, const fb::Method&, const SessionOptions&,
                                CountedMemory*, Span<const uint8_t>) {
@@ -33,6 +34,7 @@ class FixedVariant {
   uint64_t workspace_bytes(int = kHostSpace) const { return workspace_bytes_; }
   uint64_t packed_weight_bytes() const { return packed_weight_bytes_; }
   static bool uses(int) { return false; }
+  static bool runs_only_in(int) { return false; }
   size_t line_count() const { return nodes_.size(); }
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }
@@ -53,6 +55,8 @@ class FixedVariant {
   const Guards& guards() const { return guards_; }
   Fault why_broken() const { return guards_.why(*method_); }
   TensorView next_of_state(size_t k) const;
+  static bool keeps_states() { return false; }
+  static bool copies_states() { return false; }
 
   NodeInfo line(size_t i) const;
   static void continue_from(const FixedVariant&) {}
@@ -111,7 +115,8 @@ class FixedVariant {
   uint64_t packed_weight_bytes_ = 0;
   uint8_t* arena_ = nullptr;
   void* workspace_ = nullptr;
-  Span<uint8_t* const> states_;
+  uint8_t* host_states_ = nullptr;
+  Span<const uint64_t> states_;  ///< behind host_states_
   Span<Node> nodes_;
   Span<uint8_t*> inputs_;      ///< per input: where the next run reads it
   Span<Output> outputs_;       ///< per output

@@ -127,7 +127,7 @@ Fault Guards::why(const fb::Method& texts) const {
                place.text[0] == '\0' ? "" : " (", place.text, place.text[0] == '\0' ? "" : ")");
 }
 
-Fault Guards::make(const fb::Method& method, Pool* pool) {
+Fault Guards::make(const fb::Method& method, Span<const bool> late, Pool* pool) {
   const size_t count = count_of(method.guards());
   if (count == 0) return {};
   entries_ = pool->make<Entry>(count);
@@ -145,9 +145,13 @@ Fault Guards::make(const fb::Method& method, Pool* pool) {
     entries_[i] = entry_of(guard_at(method, i));
     entries_[i].after = made_by[entries_[i].value];
     entries_[i].guard = i;
+    entries_[i].is_late =
+        !late.empty() && entries_[i].after >= 0 && late[static_cast<size_t>(entries_[i].after)];
+    early_ += entries_[i].is_late ? 0 : 1;
   }
   pool->forget_since(kept);
   sort(entries_, [](const Entry& a, const Entry& b) {
+    if (a.is_late != b.is_late) return b.is_late;
     return a.after != b.after ? a.after < b.after : a.guard < b.guard;
   });
   return {};
@@ -155,10 +159,10 @@ Fault Guards::make(const fb::Method& method, Pool* pool) {
 
 bool Guards::holds(size_t entry, const TensorView& x) {
   const Entry& guard = entries_[entry];
-  now_ = look_at(guard, x);
-  if (agrees(guard, now_)) return true;
+  const Seen now = look_at(guard, x);
+  if (agrees(guard, now)) return true;
+  now_ = now;
   broken_ = entry;
-  add_to(&refusals_[guard.guard], 1);
   return false;
 }
 

@@ -2,26 +2,42 @@
 
 #include "runtime/bundle/program_state.h"
 #include "runtime/core/pool.h"
+#include "runtime/platform/threads.h"
 
 namespace lazyrt {
 
 /// The guards of one variant, in the order in which a run can check them.
 class Guards {
  public:
+  /// `late`: per node, whether guards of its results are judged once all has run; empty: none.
   /// REQUIRES: called once; `pool` outlives this.
-  Fault make(const fb::Method& method, Pool* pool);
+  Fault make(const fb::Method& method, Span<const bool> late, Pool* pool);
   size_t count() const { return entries_.size(); }
+  bool are_some_late() const { return early_ != entries_.size(); }
 
-  /// Checks those from *next on whose value is there once `node` has run (-1: before the first one)
-  /// and moves *next behind them, up to one that does not hold: false. view(id) is a value of the
-  /// method.
+  /// Checks those from *next on, but the late ones, whose value is there once `node` has run (-1:
+  /// before the first one) and moves *next behind them, up to one that does not hold: false.
+  /// view(id) is a value of the method.
   template <class View>
   bool hold(int32_t node, const View& view, size_t* next) {
-    for (; *next != entries_.size() && entries_[*next].after <= node; ++*next) {
+    for (; *next != early_ && entries_[*next].after <= node; ++*next) {
       if (!holds(*next, view(entries_[*next].value))) return false;
     }
     return true;
   }
+  /// Checks the late ones whose value is there before node `reached` runs.
+  template <class View>
+  bool hold_late(size_t reached, const View& view) {
+    for (size_t i = early_; i != entries_.size(); ++i) {
+      if (static_cast<size_t>(entries_[i].after) >= reached) return true;
+      if (!holds(i, view(entries_[i].value))) return false;
+    }
+    return true;
+  }
+  /// Of the one that did not hold the last time: the node that made its value, or -1.
+  int32_t broken_after() const { return entries_[broken_].after; }
+  /// Counts that one.
+  void count_refusal() { add_to(&refusals_[entries_[broken_].guard], 1); }
   /// Why hold() was false the last time, kGuardFailed: "bool(x.sum() > 0) was true when exported,
   /// now false (model.py:12)", or "this input fails a check of the model: assert n < 10
   /// (model.py:12)". `texts`: a method with these guards.
@@ -34,7 +50,7 @@ class Guards {
     for (size_t i = 0; i < refusals_.size(); ++i) refusals_[i] = other.refusals_[i];
   }
 
-  /// How often check() found this guard of the method broken. Also while another thread runs.
+  /// How often this guard of the method turned a run away. Also while another thread runs.
   uint64_t refusals(size_t guard) const;
 
  private:
@@ -45,6 +61,7 @@ class Guards {
     uint32_t value = 0;
     fb::GuardKind kind = fb::GuardKind::Equal;
     bool check = false;
+    bool is_late = false;
     int64_t integer = 0;  ///< as seen at export
     double real = 0;
     double tolerance = 0;
@@ -63,6 +80,7 @@ class Guards {
   /// Notes why where it does not.
   bool holds(size_t entry, const TensorView& x);
 
+  size_t early_ = 0;   ///< of entries_: the late ones are behind them
   size_t broken_ = 0;  ///< the entry that did not hold
   Seen now_;           ///< what it saw
   Span<Entry> entries_;

@@ -19,12 +19,21 @@ struct PlannedStep {
     kSegment,  ///< `index` is the first node of a segment
     kCopyIn,   ///< `index` is a value: from the host to `space`
     kCopyOut,  ///< from `space` to the host
+    /// As kCopyOut, but to a place beside the arena: what a guard sees once all has run.
+    kSnapshot,
+    kCopyState,  ///< `index` is a state, which becomes its next within `space`
+    kFlush,      ///< the device of `space` begins what is queued
+    kWait,       ///< the host waits for it
   };
   Kind kind = Kind::kNode;
   uint8_t space = kHostSpace;
   bool for_outputs = false;  ///< a copy that only the method's outputs need
   uint32_t index = 0;
   uint32_t first_line = 0;  ///< nodes and copies before it
+
+  bool is_copy() const {
+    return kind == Kind::kCopyIn || kind == Kind::kCopyOut || kind == Kind::kSnapshot;
+  }
 };
 
 /// Where a value is.
@@ -45,14 +54,21 @@ class Placement {
   void need(int32_t value, uint8_t space);
   /// The step that comes next makes it.
   void make(int32_t value, uint8_t space);
-  /// REQUIRES: need and make were called for all nodes of the step in their order. So what a node
-  /// of a segment needs from elsewhere is copied before the segment.
+  /// A step of `nodes` nodes. REQUIRES: need and make were called for all of them in their order.
+  /// So what a node of a segment needs from elsewhere is copied before the segment.
   void add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes);
+  /// The value in that space is kept as it is now, for a guard.
+  void keep(int32_t value, uint8_t space) { copy(PlannedStep::Kind::kSnapshot, value, space); }
+  /// The state, which lives in that space, becomes its next.
+  void keep_state(uint32_t state, uint8_t space) {
+    push(PlannedStep::Kind::kCopyState, space, state, 0);
+  }
+  /// The host is about to read what was copied to it.
+  void await();
   /// What is needed from now on only outputs need.
   void begin_outputs() { for_outputs_ = true; }
 
   size_t step_count() const { return count_; }
-  size_t copy_count() const { return copies_; }
   size_t line_count() const { return lines_; }
 
  private:
@@ -60,13 +76,16 @@ class Placement {
     return (values_[static_cast<size_t>(value)].spaces >> space & 1) != 0;
   }
   void copy(PlannedStep::Kind kind, int32_t value, uint8_t space);
+  void push(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t lines);
+  void push_for_each(PlannedStep::Kind kind, uint8_t spaces);
 
   Span<ValuePlaces> values_;
   PlannedStep* steps_;
   bool for_outputs_ = false;
   size_t count_ = 0;
-  size_t copies_ = 0;
   uint32_t lines_ = 0;
+  uint8_t queued_ = 0;  ///< spaces whose devices may not have begun their work
+  uint8_t unread_ = 0;  ///< spaces from which copies to the host are not known to have ended
 };
 
 }  // namespace lazyrt

@@ -49,6 +49,11 @@ class Plan {
   size_t copy_count() const { return lines_ - nodes_.size(); }
   /// Segments and copies.
   size_t device_step_count() const { return device_steps_; }
+  /// Copies of states to their places are steps: each state that lives in a space of a device is
+  /// what it has to be once the run has succeeded.
+  bool keeps_states() const { return keeps_states_; }
+  /// Whether the host reads or writes states, wherever they live.
+  bool copies_states() const { return copies_states_; }
   /// Whether something runs in this space.
   bool uses(int space) const { return (used_ >> space & 1) != 0; }
   /// Largest workspace of a node or segment there.
@@ -65,6 +70,8 @@ class Plan {
   Span<PlannedStep> steps_;
   size_t lines_ = 0;
   size_t device_steps_ = 0;
+  bool keeps_states_ = false;
+  bool copies_states_ = false;
   uint32_t used_ = 1U << kHostSpace;
   uint64_t workspace_bytes_[kMostSpaces] = {};
   uint64_t packed_weight_bytes_ = 0;

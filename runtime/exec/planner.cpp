@@ -137,7 +137,8 @@ Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   return place_of(index).of(index, first);
 }
 
-/// The kernel has its own copy of the weights: the mapped file's pages need not stay in memory.
+/// The kernel or device has its own copy of the weights: the mapped file's pages need not stay in
+/// memory.
 void Planner::drop_packed_pages(const NodeSpec& spec) const {
   if (program_.file.data == nullptr) return;
   for (const TensorSpec& input : spec.inputs) {
@@ -162,7 +163,7 @@ void Planner::add_needs(const PlannedNode& node) {
   plan_.packed_weight_bytes_ += node.prepared.packed_weight_bytes;
 }
 
-/// A guard is judged on the host, before anything that follows it.
+/// What a guard sees is taken to the host before anything that follows it runs.
 bool Planner::ends_segment(size_t node) const {
   if (!last_of_segments_.empty() && last_of_segments_[node]) return true;
   const Span<const int32_t> made = outputs_of(plan_.nodes()[node]);
@@ -179,49 +180,106 @@ size_t Planner::segment_length(size_t first) const {
   return end - first;
 }
 
-Fault Planner::compile(size_t first, size_t count) {
+/// Guards, taps, states and outputs read where no segment is.
+Fault Planner::find_last_readers() {
+  last_readers_ = scratch_.make<uint32_t>(count_of(method_.values()));
+  if (scratch_.is_short()) return no_memory();
+  for (uint32_t i = 0; i < plan_.nodes_.size(); ++i) {
+    const PlannedNode& node = plan_.nodes_[i];
+    for (int32_t id : inputs_of(node)) {
+      if (id >= 0) last_readers_[static_cast<size_t>(id)] = i;
+    }
+    if (!ends_segment(i)) continue;
+    for (int32_t id : outputs_of(node)) read_behind(id);
+  }
+  for (uint32_t k = 0; k < count_of(method_.states()); ++k)
+    read_behind(state_at(method_, k).next());
+  for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
+    read_behind(output_at(method_, i).value());
+  return {};
+}
+
+/// Empty, and short of memory: no_memory().
+Span<const int32_t> Planner::list_leaving(size_t first, size_t count) {
+  const auto nodes = plan_.nodes().subspan(first, count);
+  size_t results = 0;
+  for (const PlannedNode& node : nodes) results += node.output_count;
+  const auto leaving = scratch_.make<int32_t>(results);
+  size_t listed = 0;
+  for (const PlannedNode& node : nodes) {
+    for (int32_t id : outputs_of(node)) {
+      if (leaving.empty() || last_readers_[static_cast<size_t>(id)] < first + count) continue;
+      leaving[listed++] = id;
+    }
+  }
+  return {leaving.data(), listed};
+}
+
+Fault Planner::compile(size_t first, size_t count, size_t* refused) {
   const PlannedNode& last = plan_.nodes_[first + count - 1];
   const uint32_t begin = plan_.nodes_[first].first_operand;
+  const void* kept = scratch_.last();
   const auto specs = scratch_.make<TensorSpec>(last.operands_end() - begin);
   const auto nodes = scratch_.make<SegmentNode>(count);
+  const Span<const int32_t> leaving = list_leaving(first, count);
   if (scratch_.is_short()) return no_memory();
   uint64_t share = 0;
   for (size_t i = 0; i < count; ++i) {
     const PlannedNode& node = plan_.nodes_[first + i];
-    nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin)};
+    nodes[i] = {first + i, node.op, fill_specs(node, specs.data() + node.first_operand - begin),
+                plan_.operands().subspan(node.first_operand, node.input_count + node.output_count)};
     share = std::min(share + share_of(nodes[i].spec), UINT64_MAX / 4);
   }
-  const SegmentSpec spec = {nodes, allocator_, last.services};
+  const SegmentSpec spec = {nodes, leaving, allocator_, last.services};
   PreparedKernel prepared;
-  LAZYRT_RETURN_IF_ERROR(
-      within_share(memory_, share, [&] { return last.backend->device->compile(spec, &prepared); }));
+  const Fault status = within_share(
+      memory_, share, [&] { return last.backend->device->compile(spec, &prepared, refused); });
+  if (status.ok()) keep_segment(first, nodes, prepared);
+  scratch_.forget_since(kept);
+  return status;
+}
+
+void Planner::keep_segment(size_t first, Span<const SegmentNode> nodes,
+                           const PreparedKernel& prepared) {
   PlannedNode& head = plan_.nodes_[first];
   head.prepared = prepared;
-  head.segment_nodes = static_cast<uint32_t>(count);
+  head.segment_nodes = static_cast<uint32_t>(nodes.size());
   add_needs(head);
+  for (const SegmentNode& node : nodes) {
+    if (prepared.packed_weight_bytes != 0) drop_packed_pages(node.spec);
+  }
+}
+
+/// Nodes that their device refuses go to its fallbacks, which may be devices.
+Fault Planner::move_on(size_t first, size_t count, Fault refusal) {
+  FirstFault why;
+  why.add(refusal);
+  const Backend* next = plan_.nodes_[first].backend->fallback;
+  for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, why));
   return {};
 }
 
-/// Nodes of a segment that its device refuses go on to the next backends, which may be devices.
+/// What is before a node that is refused becomes a segment, what is behind it another one.
 Fault Planner::compile_segments(const RunStop& stop) {
   for (size_t first = 0; first < plan_.nodes_.size();) {
-    const PlannedNode& node = plan_.nodes_[first];
-    if (node.space == kHostSpace) {
+    if (plan_.nodes_[first].space == kHostSpace) {
       ++first;
       continue;
     }
     if (stop.is_due()) return stop.status();
+    if (last_readers_.empty()) LAZYRT_RETURN_IF_ERROR(find_last_readers());
     const size_t count = segment_length(first);
-    const Fault status = compile(first, count);
+    size_t refused = count;
+    const Fault status = compile(first, count, &refused);
     if (status.ok()) {
       first += count;
-      continue;
+    } else if (!is_refusal(status)) {
+      return place_of(first).of(first, status);
+    } else if (refused < count) {
+      LAZYRT_RETURN_IF_ERROR(move_on(first + refused, 1, status));
+    } else {
+      LAZYRT_RETURN_IF_ERROR(move_on(first, count, status));
     }
-    if (!is_refusal(status)) return place_of(first).of(first, status);
-    FirstFault refusal;
-    refusal.add(status);
-    const Backend* next = node.backend->fallback;
-    for (size_t i = first; i < first + count; ++i) LAZYRT_RETURN_IF_ERROR(choose(i, next, refusal));
   }
   return {};
 }
@@ -257,35 +315,70 @@ uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
   return count;
 }
 
-void Planner::place(Span<const uint8_t> homes, Placement* placement) const {
+/// What guards see of a node's results. Its memory may hold something else once later nodes have
+/// run, so what is judged then is kept apart.
+void Planner::place_guarded(const PlannedNode& node, bool late, Placement* placement) const {
+  if (node.space == kHostSpace) return;
+  for (int32_t id : outputs_of(node)) {
+    if (!is_guarded(id)) continue;
+    if (late) placement->keep(id, node.space);
+    if (!late) placement->need(id, kHostSpace);
+  }
+  if (!late) placement->await();
+}
+
+void Planner::place(Span<const uint8_t> homes, bool late, Placement* placement) const {
   for (size_t i = 0; i < plan_.nodes_.size();) {
     i += place_nodes(i, placement);
-    for (int32_t id : outputs_of(plan_.nodes_[i - 1])) {
-      if (is_guarded(id)) placement->need(id, kHostSpace);
-    }
+    place_guarded(plan_.nodes_[i - 1], late, placement);
   }
   for (uint32_t i = 0; i < homes.size(); ++i)
     placement->need(state_at(method_, i).next(), homes[i]);
   placement->begin_outputs();
   for (uint32_t i = 0; i < count_of(method_.outputs()); ++i)
     placement->need(output_at(method_, i).value(), kHostSpace);
+  if (plan_.keeps_states_) place_states(homes, placement);
 }
 
-Fault Planner::list_steps(Span<const uint8_t> homes) {
+/// Nothing may go wrong behind the copies but on their device, which does not copy then: neither a
+/// guard that is judged late nor another device.
+bool Planner::can_keep_states(Span<const uint8_t> homes, bool late) const {
+  uint32_t spaces = 0;
+  for (const PlannedNode& node : plan_.nodes_) spaces |= 1U << node.space;
+  spaces &= ~(1U << kHostSpace);
+  const auto lives_there = [&](uint8_t home) { return (spaces >> home & 1) != 0; };
+  return !late && (spaces & (spaces - 1)) == 0 &&
+         std::any_of(homes.begin(), homes.end(), lives_there);
+}
+
+void Planner::place_states(Span<const uint8_t> homes, Placement* placement) const {
+  for (uint32_t k = 0; k < homes.size(); ++k) {
+    const fb::State& state = state_at(method_, k);
+    if (homes[k] == kHostSpace || state.next() == state.value()) continue;
+    if (value_at(method_, state.value()).bytes() != 0) placement->keep_state(k, homes[k]);
+  }
+}
+
+Fault Planner::list_steps(Span<const uint8_t> homes, bool late) {
   LAZYRT_RETURN_IF_ERROR(find_guarded());
   const auto places = scratch_.make<ValuePlaces>(count_of(method_.values()));
   if (scratch_.is_short()) return no_memory();
   begin_places(homes, places);
+  plan_.keeps_states_ = can_keep_states(homes, late);
   Placement counted(places, nullptr);
-  place(homes, &counted);
+  place(homes, late, &counted);
   plan_.steps_ = pool_->make<PlannedStep>(counted.step_count());
   if (pool_->is_short()) return no_memory();
   begin_places(homes, places);
   Placement placed(places, plan_.steps_.data());
-  place(homes, &placed);
+  place(homes, late, &placed);
   plan_.lines_ = placed.line_count();
-  for (const PlannedStep& step : plan_.steps_)
+  for (const PlannedStep& step : plan_.steps_) {
     plan_.device_steps_ += step.kind == PlannedStep::Kind::kNode ? 0 : 1;
+    plan_.copies_states_ =
+        plan_.copies_states_ ||
+        (step.is_copy() && value_at(method_, step.index).kind() == fb::ValueKind::State);
+  }
   return {};
 }
 

@@ -20,9 +20,10 @@ class Planner {
   /// Chooses what runs each node, and prepares it. Called once. An error names the node;
   /// kCancelled, kDeadlineExceeded: `stop` is due.
   Fault choose_all(const RunStop& stop);
-  /// Lists the steps. `homes`: per state of the method the space that it lives in. REQUIRES:
-  /// choose_all() was called for the plan, by this planner or another one.
-  Fault list_steps(Span<const uint8_t> homes);
+  /// Lists the steps. `homes`: per state of the method the space that it lives in. `late`: guards
+  /// of what devices make are judged once all has run. REQUIRES: choose_all() was called for the
+  /// plan, by this planner or another one.
+  Fault list_steps(Span<const uint8_t> homes, bool late);
 
  private:
   Fault list_operands();
@@ -38,7 +39,12 @@ class Planner {
 
   Fault compile_segments(const RunStop& stop);
   size_t segment_length(size_t first) const;
-  Fault compile(size_t first, size_t count);
+  Fault compile(size_t first, size_t count, size_t* refused);
+  void keep_segment(size_t first, Span<const SegmentNode> nodes, const PreparedKernel& prepared);
+  Fault find_last_readers();
+  void read_behind(int32_t value) { last_readers_[static_cast<size_t>(value)] = UINT32_MAX; }
+  Span<const int32_t> list_leaving(size_t first, size_t count);
+  Fault move_on(size_t first, size_t count, Fault refusal);
   bool ends_segment(size_t node) const;
   bool is_guarded(int32_t value) const {
     return !guarded_.empty() && guarded_[static_cast<size_t>(value)];
@@ -46,7 +52,10 @@ class Planner {
 
   Fault find_guarded();
   void begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) const;
-  void place(Span<const uint8_t> homes, Placement* placement) const;
+  void place(Span<const uint8_t> homes, bool late, Placement* placement) const;
+  bool can_keep_states(Span<const uint8_t> homes, bool late) const;
+  void place_states(Span<const uint8_t> homes, Placement* placement) const;
+  void place_guarded(const PlannedNode& node, bool late, Placement* placement) const;
   uint32_t place_nodes(size_t first, Placement* placement) const;
 
   Span<const int32_t> inputs_of(const PlannedNode& node) const {
@@ -69,6 +78,9 @@ class Planner {
   Span<TensorSpec> specs_;  ///< of one node's operands
   Span<bool> guarded_;      ///< per value; empty without guards
   Span<const bool> last_of_segments_;
+  /// Per value: the last node that reads it; UINT32_MAX: something behind all of them. Empty: no
+  /// device takes a node.
+  Span<uint32_t> last_readers_;
 };
 
 }  // namespace lazyrt

@@ -1,32 +1,58 @@
 #include "runtime/exec/services.h"
 
+#include <new>
+
+#include "runtime/core/profile.h"
+
 namespace lazyrt {
 
 Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
   for (*slot = 0; *slot < count_; ++*slot) {
-    if (slots_[*slot].backend == &backend) return {};
+    const Slot& open = slots_[*slot];
+    if (open.backend == &backend) return open.refusal == nullptr ? Fault() : Fault(*open.refusal);
   }
   if (count_ == kMaxBackends) {
     return Fault(Error::kUnsupported, "a chain of more than %d backends", kMaxBackends);
   }
+  Slot opened;
+  opened.backend = &backend;
+  const Fault status = open(&opened);
+  if (kDevices && status.error() == Error::kUnsupported) return keep_refusal(status, &opened);
+  LAZYRT_RETURN_IF_ERROR(status);
+  slots_[count_++] = opened;  // *slot is its number
+  return {};
+}
+
+Fault BackendServices::open(Slot* slot) const {
+  const Backend& backend = *slot->backend;
   BackendOptions options;
   options.threads = threads_;
   options.allocator = memory_->allocator();
   options.memory = memory_;
+  options.backend = &backend;
+  options.profile = profile_;
   if (backend.open_weights != nullptr) {
     const WeightOptions weights = {program_->memory.allocator(),
-                                   program_->sections.constants.size()};
+                                   program_->sections.constants.size(), &backend};
     const auto open = [&](void** opened) { return backend.open_weights(weights, opened); };
     LAZYRT_RETURN_IF_ERROR(
         program_->shared.find_or_make(&backend, open, backend.close_weights, &options.weights));
   }
-  Slot opened = {&backend, nullptr, options.weights};
-  if (backend.open != nullptr) {
-    LAZYRT_RETURN_IF_ERROR(
-        backend.open(options, &opened.services).with_context("backend %s", backend.name));
-  }
-  slots_[count_++] = opened;  // *slot is its number
-  return {};
+  slot->program = options.weights;
+  if (backend.open == nullptr) return {};
+  return backend.open(options, &slot->services).with_context("backend %s", backend.name);
+}
+
+/// A driver that is not there is not looked for again at each node.
+Fault BackendServices::keep_refusal(Fault refusal, Slot* slot) {
+  FirstFault why;
+  why.add(refusal);
+  const Allocator& allocator = memory_->allocator();
+  void* memory = allocator.allocate(allocator.context, sizeof(FirstFault), 16);
+  if (memory == nullptr) return Fault(Error::kOutOfMemory, "no memory for a session");
+  slot->refusal = new (memory) FirstFault(why);
+  slots_[count_++] = *slot;
+  return why;
 }
 
 Fault BackendServices::keep_reason(const FirstFault& why, const char** reason) const {
@@ -41,6 +67,8 @@ void BackendServices::close() {
     if (slot.backend->close != nullptr && slot.services != nullptr) {
       slot.backend->close(slot.services, memory_->allocator());
     }
+    if (slot.refusal != nullptr)
+      memory_->allocator().release(memory_->allocator().context, slot.refusal);
   }
 }
 

@@ -17,8 +17,9 @@ class BackendServices {
   ~BackendServices() { close(); }
 
   /// REQUIRES: `memory` and `program`, which is the file's, outlive this.
-  void init(int threads, CountedMemory* memory, const ProgramState& program) {
-    threads_ = threads;
+  void init(const SessionOptions& options, CountedMemory* memory, const ProgramState& program) {
+    threads_ = options.threads;
+    profile_ = options.profile;
     memory_ = memory;
     program_ = &program;
   }
@@ -27,10 +28,12 @@ class BackendServices {
   struct Slot {
     const Backend* backend = nullptr;
     void* services = nullptr;
-    void* program = nullptr;  ///< what open_weights made
+    void* program = nullptr;        ///< what open_weights made
+    FirstFault* refusal = nullptr;  ///< why it cannot be opened; owned
   };
 
-  /// The number of this backend's slot, opened if it is not yet. Numbers stay.
+  /// The number of this backend's slot, opened if it is not yet. Numbers stay, and so does a
+  /// refusal (kUnsupported).
   Fault find_or_open(const Backend& backend, int* slot);
   /// REQUIRES: opened.
   const Slot& slot(int i) const { return slots_[i]; }
@@ -41,7 +44,11 @@ class BackendServices {
   void close();
 
  private:
+  Fault open(Slot* slot) const;
+  Fault keep_refusal(Fault refusal, Slot* slot);
+
   int threads_ = 1;
+  bool profile_ = false;
   CountedMemory* memory_ = nullptr;
   const ProgramState* program_ = nullptr;
   Slot slots_[kMaxBackends];

@@ -33,7 +33,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       allocator_(memory_.allocator()),
       pool_(allocator_),
       states_(program, method, &services_, &pool_) {
-  services_.init(options.threads, &memory_, program);
+  services_.init(options, &memory_, program);
 }
 
 SessionState::~SessionState() {
@@ -54,6 +54,7 @@ Fault SessionState::make_all() {
   if (pool_.is_short()) return no_memory_for_session();
   if (is_dynamic() && options_.reserve) LAZYRT_RETURN_IF_ERROR(make_reserve());
   LAZYRT_RETURN_IF_ERROR(make_bound(sizes_, &bound_));
+  bound_->give_blocks();
   return reset_state();
 }
 
@@ -131,10 +132,10 @@ Fault SessionState::make_bound(const int64_t* symbols, BoundSession** bound) {
   const Allocator& allocator = memory_of_bound();
   void* memory = allocator.allocate(allocator.context, sizeof(BoundSession), alignof(BoundSession));
   if (memory == nullptr) return no_memory_for_session();
-  const SessionBase base = {
-      program_,   method_index_, options_,  &memory_,
-      &services_, &states_,      &outputs_, is_reserved_ ? &reservation_ : nullptr,
-      &stop_};
+  const SessionBase base = {program_,  method_index_,  options_,
+                            &memory_,  &services_,     &states_,
+                            &outputs_, blocks_.data(), is_reserved_ ? &reservation_ : nullptr,
+                            &stop_};
   auto* made = new (memory) BoundSession(base);
   FirstFault first;
   first.add(made->make({symbols, symbol_count_}));
@@ -353,14 +354,28 @@ Fault SessionState::rebind(const int64_t* symbols) {
   WatchedSpan bind(options_.watch, RunSpan::Kind::kBind);
   LAZYRT_RETURN_IF_ERROR(
       bind.end(memory_.explained(make_bound(symbols, &next), "SessionOptions::memory_limit")));
-  const Fault status = move_inputs(next);
+  Fault status;
+  if (kDevices && next->shares_arena(*bound_)) status = copy_staying_inputs(*next);
+  if (status.ok()) status = move_inputs(next);
   if (!status.ok()) {
     destroy_bound(next);
+    drop_moved();
     return status;
   }
   replace_bound(next);
   std::memcpy(sizes_, symbols, size);
   drop_moved();
+  return {};
+}
+
+/// Inputs that are set and keep their shape wait, too, since setting one may overwrite another.
+Fault SessionState::copy_staying_inputs(const BoundSession& next) {
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const TensorView& input = bound_->input(i);
+    if (pending_[i].is_set || !bound_->is_set(i) || bound_->is_bound(i)) continue;
+    if (next.input(i).shape != input.shape) continue;
+    LAZYRT_RETURN_IF_ERROR(wait_with_copy(i, {bound_->copy_of(i), input.dtype, input.shape}));
+  }
   return {};
 }
 
@@ -394,6 +409,7 @@ void SessionState::replace_bound(BoundSession* next) {
     bound_ = next;
   }
   destroy_bound(last);
+  bound_->give_blocks();
 }
 
 /// What waited for the shapes that are bound now.
@@ -425,7 +441,7 @@ SessionStats SessionState::stats() const {
   const Lock lock(mutex_);
   SessionStats stats;
   bound_->add_stats(&stats);
-  stats.state_bytes = states_.block().bytes();
+  stats.state_bytes = states_.host_bytes();
   stats.device_bytes += states_.device_bytes();
   stats.plan_bytes += pool_.bytes();
   stats.total_bytes = memory_.used();

@@ -83,6 +83,7 @@ class SessionState {
   Fault find_sizes(int64_t* symbols) const;
   Fault bind_pending();
   Fault rebind(const int64_t* symbols);
+  Fault copy_staying_inputs(const BoundSession& next);
   Fault move_inputs(BoundSession* next) const;
   void replace_bound(BoundSession* next);
   void drop_moved();
@@ -96,6 +97,7 @@ class SessionState {
   Pool pool_;  ///< for what it keeps whatever the sizes
 
   BackendServices services_{};  ///< outlive the kernels
+  std::array<DeviceBlock, kDeviceSlots> blocks_;
   SessionStates states_;
   OutputBindings outputs_{};
   Reservation reservation_{};

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "runtime/exec/shared_memory.h"
-
 namespace lazyrt {
 
 SessionStates::SessionStates(const ProgramState& program, size_t method,
@@ -18,33 +16,47 @@ SessionStates::SessionStates(const ProgramState& program, size_t method,
 Fault SessionStates::make() {
   const size_t count = count_of(method_.states());
   if (count == 0 || is_made()) return {};
-  LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, pool_->allocator(), "the states"));
   tables_ = pool_->make<Table>(count);
-  places_ = pool_->make<uint8_t*>(count);
+  offsets_ = pool_->make<uint64_t>(count);
   if (pool_->is_short()) return no_memory_for_session();
-  uint8_t* next = block_.data();
+  uint64_t next = 0;
   for (size_t k = 0; k < count; ++k) {
     Table& table = tables_[k];
     const int32_t initial = state(k).initial();
-    table.view = view_of(value(state(k).value()), next);
+    table.view = view_of(value(state(k).value()), nullptr);
     if (initial >= 0) table.initial = program_.constant(value(initial));
-    places_[k] = next;
+    offsets_[k] = next;
     next += room_of(table.view.bytes());
   }
   return {};
 }
 
+Fault SessionStates::make_on_host() {
+  if (on_host_ != nullptr || tables_.empty()) return {};
+  LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, pool_->allocator(), "the states"));
+  on_host_ = block_.data();
+  set_counter(&host_bytes_, bytes_);
+  return {};
+}
+
+/// REQUIRES: it has a place there.
+void SessionStates::begin_on_host(size_t k) {
+  Table& table = tables_[k];
+  const size_t bytes = table.view.bytes();
+  changed(k, kHostSpace);
+  if (bytes == 0) return;
+  uint8_t* place = place_in(k, kHostSpace);
+  if (table.initial == nullptr) {
+    std::memset(place, 0, bytes);
+  } else {
+    std::memcpy(place, table.initial, bytes);
+  }
+}
+
 void SessionStates::reset() {
-  for (Table& table : tables_) {
-    const size_t bytes = table.view.bytes();
-    table.space = kHostSpace;
-    table.is_on_host = true;
-    if (bytes == 0) continue;
-    if (table.initial == nullptr) {
-      std::memset(table.view.data, 0, bytes);
-    } else {
-      std::memcpy(table.view.data, table.initial, bytes);
-    }
+  for (size_t k = 0; k < tables_.size(); ++k) {
+    tables_[k].is_first = true;
+    if (on_host_ != nullptr) begin_on_host(k);
   }
 }
 
@@ -54,13 +66,16 @@ Fault SessionStates::make_in(int slot, CountedMemory* counted) {
   LAZYRT_RETURN_IF_ERROR(
       block.make(services_->slot(slot), bytes_, counted).with_context("the states"));
   add_to(&device_bytes_, bytes_);
+  if (on_host_ != nullptr || block.host() == nullptr) return {};
+  on_host_ = block.host();
+  mapped_ = static_cast<uint8_t>(space_of_slot(slot));
   return {};
 }
 
 Fault SessionStates::check_index(size_t i) const {
-  if (i < places_.size()) return {};
+  if (i < tables_.size()) return {};
   return Fault(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
-               places_.size());
+               tables_.size());
 }
 
 Fault SessionStates::set(size_t i, const TensorView& tensor) {
@@ -73,47 +88,57 @@ Fault SessionStates::set(size_t i, const TensorView& tensor) {
   }
   if (tensor.data == nullptr && mine.bytes() != 0)
     return Fault(Error::kInvalidArgument, "state '%.60s': data is null", text_of(state(i).name()));
-  if (mine.bytes() != 0) std::memmove(mine.data, tensor.data, mine.bytes());
+  LAZYRT_RETURN_IF_ERROR(make_on_host());
+  if (mine.bytes() != 0) std::memmove(place_in(i, kHostSpace), tensor.data, mine.bytes());
   changed(i, kHostSpace);
   return {};
 }
 
 Fault SessionStates::bring_to_host(size_t k) {
   Table& table = tables_[k];
-  if (!kDevices || table.is_on_host) return {};
-  const BackendServices::Slot& slot = services_->slot(slot_of_space(table.space));
-  const Device& device = *slot.backend->device;
-  FirstFault first;
-  first.add(device.copy_out(slot.services, table.view.data, place_in(k, table.space),
-                            table.view.bytes()));
-  table.is_on_host = first.ok();
-  if (!first.ok()) (void)device.wait(slot.services);  // nothing is left for the next run to tell
-  return first;
+  if (table.is_on_host) return {};
+  LAZYRT_RETURN_IF_ERROR(make_on_host());
+  if (table.is_first) {
+    begin_on_host(k);
+    return {};
+  }
+  if (!kDevices) return {};
+  const Fault status =
+      copy_out_now(services_->slot(slot_of_space(table.space)), place_in(k, kHostSpace),
+                   place_in(k, table.space), table.view.bytes());
+  table.is_on_host = status.ok();
+  return status;
 }
 
 Fault SessionStates::bring(size_t k, int space) {
   Table& table = tables_[k];
-  if (table.view.bytes() == 0 || space == table.space) return {};
-  LAZYRT_RETURN_IF_ERROR(bring_to_host(k));
-  if (space != kHostSpace) {
-    const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
-    LAZYRT_RETURN_IF_ERROR(slot.backend->device->copy_in(slot.services, place_in(k, space),
-                                                         table.view.data, table.view.bytes()));
-    table.space = static_cast<uint8_t>(space);
-  }
+  if (kDevices && space == mapped_) space = kHostSpace;
+  if (table.view.bytes() == 0 || (space == table.space && !table.is_first)) return {};
+  if (!table.is_first || space == kHostSpace) LAZYRT_RETURN_IF_ERROR(bring_to_host(k));
+  if (!kDevices || space == kHostSpace) return {};
+  const void* from = table.is_first ? table.initial : place_in(k, kHostSpace);
+  const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
+  LAZYRT_RETURN_IF_ERROR(
+      slot.backend->device->copy_in(slot.services, place_in(k, space), from, table.view.bytes()));
+  table.space = static_cast<uint8_t>(space);
+  table.is_first = false;
   return {};
 }
 
 void SessionStates::changed(size_t k, int space) {
+  if (kDevices && space == mapped_) space = kHostSpace;
   tables_[k].space = static_cast<uint8_t>(space);
   tables_[k].is_on_host = space == kHostSpace;
+  tables_[k].is_first = false;
 }
 
 Result<TensorView> SessionStates::view(size_t i) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
   const Fault status = bring_to_host(i);
   if (!status.ok()) return status.with_context("state '%.60s'", text_of(state(i).name()));
-  return tables_[i].view;
+  TensorView view = tables_[i].view;
+  view.data = place_in(i, kHostSpace);
+  return view;
 }
 
 }  // namespace lazyrt

@@ -15,8 +15,17 @@ inline Fault no_memory_for_session() {
 /// What the variants of a session share. Owned by the session.
 struct SharedMemory {
   SpaceMemory spaces[kMostSpaces];
-  Span<uint8_t* const> states;  ///< on the host, per state of the method
+  uint64_t arena_bytes = 0;
+  /// Per state of the method: where it is in SpaceMemory::states. The host's may be nullptr, if
+  /// nothing reads states there.
+  Span<const uint64_t> states;
 };
+
+/// `base` may be nullptr, for a place that nothing looks at, or no pointer of the host.
+inline uint8_t* place_at(uint8_t* base, uint64_t offset) {
+  return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(base) +
+                                    static_cast<uintptr_t>(offset));
+}
 
 /// Where a state may live, a bit for each space.
 struct StateHome {

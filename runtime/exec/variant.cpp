@@ -1,6 +1,7 @@
 #include "runtime/exec/variant.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/platform/threads.h"
 
@@ -17,7 +18,11 @@ Fault submit(void* state, const RunContext&) {
 Fault copy_in(void* state, const RunContext& context) {
   const auto& step = *static_cast<const DeviceStep*>(state);
   const TensorView& from = context.inputs[0];
-  if (from.bytes() == 0) return {};
+  if (from.bytes() == 0 || step.skipped != 0) return {};
+  if (step.mapped != nullptr) {
+    std::memcpy(step.mapped, from.data, from.bytes());
+    return {};
+  }
   return step.device->copy_in(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
@@ -28,12 +33,30 @@ Fault copy_out(void* state, const RunContext& context) {
   return step.device->copy_out(step.services, context.outputs[0].data, from.data, from.bytes());
 }
 
+Fault copy_state(void* state, const RunContext& context) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  const TensorView& from = context.inputs[0];
+  void* to = context.outputs[0].data;
+  return to == from.data ? Fault() : step.device->copy(step.services, to, from.data, from.bytes());
+}
+
+Fault flush(void* state, const RunContext&) {
+  const auto& step = *static_cast<const DeviceStep*>(state);
+  return step.device->flush == nullptr ? Fault() : step.device->flush(step.services);
+}
+
+Fault wait(void* state, const RunContext&) {
+  auto& step = *static_cast<DeviceStep*>(state);
+  step.failed = 0;
+  return step.device->wait(step.services, &step.failed);
+}
+
 }  // namespace
 
-Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::Method& method,
-                         const fb::Method& texts, const SessionOptions& options,
-                         CountedMemory* memory, BackendServices* services, const RunStop& stop,
-                         Pool* pool) {
+Fault Variant::make_plan(const ProgramState& program, size_t number, bool is_only,
+                         const fb::Method& method, const fb::Method& texts,
+                         const SessionOptions& options, CountedMemory* memory,
+                         BackendServices* services, const RunStop& stop, Pool* pool) {
   texts_ = &texts;
   ops_ = program.ops;
   pool_ = pool;
@@ -43,7 +66,20 @@ Fault Variant::make_plan(const ProgramState& program, size_t number, const fb::M
   Planner planner(program, method, *options.backend, memory, services, pool, &plan_);
   planner.end_segments_behind(watcher_.tapped_nodes());
   LAZYRT_RETURN_IF_ERROR(planner.choose_all(stop));
-  return guards_.make(method, pool);
+  return make_guards(method, is_only);
+}
+
+Fault Variant::make_guards(const fb::Method& method, bool is_only) {
+  Pool scratch(pool_->allocator());
+  Span<bool> late;
+  if (kDevices && is_only && count_of(method.guards()) != 0) {
+    late = scratch.make<bool>(plan_.nodes().size());
+    if (scratch.is_short()) return no_memory_for_session();
+    for (size_t i = 0; i < late.size(); ++i) late[i] = plan_.nodes()[i].space != kHostSpace;
+  }
+  LAZYRT_RETURN_IF_ERROR(guards_.make(method, late, pool_));
+  snapshots_ = pool_->make<uint64_t>(guards_.are_some_late() ? count_of(method.values()) : 0);
+  return pool_->is_short() ? no_memory_for_session() : Fault();
 }
 
 Fault Variant::narrow_homes(const fb::Method& method, Span<StateHome> homes) const {
@@ -89,7 +125,7 @@ Fault Variant::make_steps_list(const ProgramState& program, const fb::Method& me
   for (uint32_t k = 0; k < homes.size(); ++k)
     next_of_states_[k] = {static_cast<uint32_t>(state_at(method, k).next()), homes[k]};
   Planner planner(program, method, *options.backend, memory, nullptr, pool_, &plan_);
-  return planner.list_steps(homes);
+  return planner.list_steps(homes, guards_.are_some_late());
 }
 
 TensorView Variant::next_of_state(size_t k) const {
@@ -103,10 +139,12 @@ TensorView Variant::next_of_state(size_t k) const {
 Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory, bool profile) {
   const size_t steps = plan_.steps().size();
   values_ = pool_->make<TensorView>(count_of(method.values()));
-  operands_ = pool_->make<TensorView>(plan_.operands().size() + 2 * plan_.copy_count());
+  operands_ = pool_->make<TensorView>(plan_.operands().size() + 2 * plan_.device_step_count());
   steps_ = pool_->make<Step>(steps);
   device_steps_ = pool_->make<DeviceStep>(plan_.device_step_count());
   times_ = pool_->make<NodeTime>(profile ? steps : 0);
+  for (Span<uint64_t>* times : {&node_times_, &last_times_})
+    *times = pool_->make<uint64_t>(profile && !device_steps_.empty() ? plan_.nodes().size() : 0);
   LAZYRT_RETURN_IF_ERROR(list_interface(method));
   LAZYRT_RETURN_IF_ERROR(find_movables(method));
   place_values(method, memory);
@@ -179,6 +217,12 @@ Fault Variant::find_makers() {
   return {};
 }
 
+bool Variant::runs_only_in(int space) const {
+  const auto nodes = plan_.nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [space](const PlannedNode& node) { return node.space == space; });
+}
+
 void Variant::place_values(const fb::Method& method, const SharedMemory& memory) {
   const SpaceMemory& host = memory.spaces[kHostSpace];
   for (size_t id = 0; id < values_.size(); ++id) {
@@ -191,7 +235,11 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
     }
     values_[id] = view_of(v, data);
   }
-  for (int space = 0; space < kMostSpaces; ++space) arenas_[space] = memory.spaces[space].arena;
+  arena_bytes_ = memory.arena_bytes;
+  for (int space = 0; space < kMostSpaces; ++space) {
+    arenas_[space] = memory.spaces[space].arena;
+    if (memory.spaces[space].host_arena != nullptr) mapped_ = static_cast<uint8_t>(space);
+  }
   for (size_t id = 0; id < values_.size(); ++id) {
     if (movable_of_[id] < 0) continue;
     Movable& movable = movables_[static_cast<size_t>(movable_of_[id])];
@@ -200,7 +248,7 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
   }
   for (size_t k = 0; k < memory.states.size(); ++k) {
     const fb::State& state = state_at(method, k);
-    values_[static_cast<size_t>(state.value())].data = memory.states[k];
+    values_[static_cast<size_t>(state.value())].data = place_at(host.states, memory.states[k]);
   }
 }
 
@@ -214,9 +262,10 @@ TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
   const SpaceMemory& there = memory.spaces[space];
   const fb::Value& v = value_at(method, id);
   if (v.kind() == fb::ValueKind::Constant) {
-    view.data = const_cast<uint8_t*>(there.constants + v.offset());
+    view.data = nullptr;  // the device has its own
   } else if (v.kind() == fb::ValueKind::State) {
-    view.data = there.states + (static_cast<uint8_t*>(view.data) - host.states);
+    view.data = place_at(there.states, reinterpret_cast<uintptr_t>(view.data) -
+                                           reinterpret_cast<uintptr_t>(host.states));
   } else {
     view.data = there.arena + v.offset();
   }
@@ -263,11 +312,34 @@ Fault Variant::make_segment_step(uint32_t first, DeviceStep* device, Step* step)
 void Variant::make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
                              TensorView* operands, Step* step) const {
   const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  if (planned.kind == PlannedStep::Kind::kSnapshot)
+    host.data = const_cast<uint64_t*>(&snapshots_[planned.index]);
   operands[0] = is_in ? host : there;
   operands[1] = is_in ? there : host;
   step->context.inputs = {operands, 1};
   step->context.outputs = {operands + 1, 1};
   step->run = is_in ? copy_in : copy_out;
+}
+
+/// Of a copy, a flush or a wait. `operands`: for a copy.
+void Variant::make_device_step(const PlannedStep& planned, const fb::Method& method,
+                               const SharedMemory& memory, TensorView* operands, Step* step) {
+  if (planned.kind == PlannedStep::Kind::kCopyState) {
+    step->run = copy_state;
+    step->context.inputs = {operands, 1};
+    step->context.outputs = {operands + 1, 1};
+    operands[1] = view_in(state_at(method, planned.index).value(), planned.space, method, memory);
+    point_state_copy(planned.index, *step);
+    return;
+  }
+  if (!planned.is_copy()) {
+    step->run = planned.kind == PlannedStep::Kind::kWait ? wait : flush;
+    return;
+  }
+  const auto id = static_cast<int32_t>(planned.index);
+  make_copy_step(planned, values_[planned.index], view_in(id, planned.space, method, memory),
+                 operands, step);
+  settle_copy(planned, *step);
 }
 
 Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) {
@@ -289,11 +361,12 @@ Fault Variant::make_steps(const fb::Method& method, const SharedMemory& memory) 
       LAZYRT_RETURN_IF_ERROR(make_segment_step(planned.index, device, &step));
       step.after = static_cast<int32_t>(planned.index) - 1;
     } else {
-      const auto id = static_cast<int32_t>(planned.index);
-      make_copy_step(planned, values_[planned.index], view_in(id, planned.space, method, memory),
-                     copied, &step);
+      make_device_step(planned, method, memory, copied, &step);
       copied += 2;
     }
+    const bool is_kept = planned.kind == PlannedStep::Kind::kCopyState;
+    if (is_kept) step.after = static_cast<int32_t>(plan_.nodes().size()) - 1;
+    if (is_kept && last_stop_ == SIZE_MAX) last_stop_ = i;
     ++device;
   }
   return {};
@@ -315,6 +388,7 @@ bool Variant::bind_output(size_t i, void* data, int space) {
   if (output.movable < 0) return false;
   Movable& movable = movables_[static_cast<size_t>(output.movable)];
   if (movable.is_bound || (space != kHostSpace && output.made_in != space)) return false;
+  if (kDevices && space == kHostSpace && mapped_ != kHostSpace) return false;
   movable.is_bound = true;
   movable.space = static_cast<uint8_t>(space);
   movable.bound_value = output.is_only ? output.value : UINT32_MAX;
@@ -361,6 +435,12 @@ Fault Variant::refresh_step(size_t index) {
       return {};
     case PlannedStep::Kind::kSegment:
       return refresh_segment(planned, *static_cast<const DeviceStep*>(step.state));
+    case PlannedStep::Kind::kCopyState:
+      point_state_copy(planned.index, step);
+      return {};
+    case PlannedStep::Kind::kFlush:
+    case PlannedStep::Kind::kWait:
+      return {};
     default:
       refresh_copy(planned, &step);
       return {};
@@ -399,10 +479,28 @@ void Variant::refresh_copy(const PlannedStep& planned, Step* step) {
   const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
   TensorView& host = is_in ? from[0] : from[1];
   TensorView& there = is_in ? from[1] : from[0];
-  host.data = values_[planned.index].data;
+  if (planned.kind != PlannedStep::Kind::kSnapshot) host.data = values_[planned.index].data;
   there.data = place_in(id, planned.space, there.data);
-  set_counter(&static_cast<DeviceStep*>(step->state)->skipped,
-              is_only_bound_there(planned) ? 1 : 0);
+  settle_copy(planned, *step);
+}
+
+void Variant::point_state_copy(uint32_t state, const Step& step) const {
+  operands_[static_cast<size_t>(step.context.inputs.data() - operands_.data())] =
+      next_of_state(state);
+}
+
+/// Whether it is needed, and whether the host itself can do it.
+void Variant::settle_copy(const PlannedStep& planned, const Step& step) const {
+  auto& device = *static_cast<DeviceStep*>(step.state);
+  const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
+  const TensorView& from = step.context.inputs[0];
+  const TensorView& to = step.context.outputs[0];
+  const uintptr_t offset = reinterpret_cast<uintptr_t>((is_in ? to : from).data) -
+                           reinterpret_cast<uintptr_t>(arenas_[planned.space]);
+  const bool is_mapped = planned.space == mapped_ && offset < arena_bytes_;
+  device.mapped = is_mapped ? arenas_[kHostSpace] + offset : nullptr;
+  const bool is_one_place = device.mapped != nullptr && device.mapped == (is_in ? from : to).data;
+  set_counter(&device.skipped, is_one_place || is_only_bound_there(planned) ? 1 : 0);
 }
 
 /// A copy to the host of what only an output needs, which is bound to the device's memory.
@@ -414,24 +512,38 @@ bool Variant::is_only_bound_there(const PlannedStep& copy) const {
   return movable.is_bound && movable.space == copy.space && movable.bound_value == copy.index;
 }
 
-/// Submitted segments are waited for, so that each has its time.
+/// What a device does is waited for, so that each step has its time.
 Fault Variant::run_timed(size_t index) {
   const uint64_t begin = platform_ticks();
   Fault status = steps_[index].run(steps_[index].state, steps_[index].context);
-  if (kDevices && status.ok() && plan_.steps()[index].kind == PlannedStep::Kind::kSegment) {
-    const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
-    status = device.device->wait(device.services);
-  }
+  if (kDevices && status.ok() && plan_.steps()[index].kind != PlannedStep::Kind::kNode)
+    status = wait(steps_[index].state, {});
   const uint64_t end = platform_ticks();
   if (!times_.empty()) {
     add_to(&times_[index].nanoseconds, end - begin);
     add_to(&times_[index].runs, 1);
   }
+  if (kDevices && status.ok() && measures_nodes(index)) status = add_node_times(index);
   if (!watcher_.has_spans()) return status;
   FirstFault first;  // whatever the watch's hook calls
   first.add(status);
   tell_span(index, begin, end, first.ok());
   return first;
+}
+
+/// Whether the step is a segment whose device says what its nodes took.
+bool Variant::measures_nodes(size_t index) const {
+  if (node_times_.empty() || plan_.steps()[index].kind != PlannedStep::Kind::kSegment) return false;
+  return static_cast<const DeviceStep*>(steps_[index].state)->device->times != nullptr;
+}
+
+Fault Variant::add_node_times(size_t index) {
+  const PlannedStep& step = plan_.steps()[index];
+  const auto& device = *static_cast<const DeviceStep*>(steps_[index].state);
+  const Span<uint64_t> last = last_times_.subspan(step.index, nodes_of(step));
+  LAZYRT_RETURN_IF_ERROR(device.device->times(device.segment, last));
+  for (size_t i = 0; i < last.size(); ++i) add_to(&node_times_[step.index + i], last[i]);
+  return {};
 }
 
 size_t Variant::nodes_of(const PlannedStep& step) const {
@@ -470,7 +582,22 @@ Fault Variant::run_step(size_t index) {
 
 Fault Variant::broken_guard() {
   broke_guard_ = true;
+  reached_ = static_cast<size_t>(guards_.broken_after() + 1);
   return Fault(Error::kGuardFailed, "a guard does not hold");
+}
+
+/// A run that is stopped asks no guards.
+void Variant::note_failure(size_t step, bool is_stop) {
+  const PlannedStep& planned = plan_.steps()[step];
+  reached_ = 0;
+  if (!kDevices || is_stop) return;
+  if (planned.kind == PlannedStep::Kind::kNode) {
+    reached_ = planned.index;
+    return;
+  }
+  auto& device = *static_cast<DeviceStep*>(steps_[step].state);
+  reached_ = device.failed;
+  device.failed = 0;
 }
 
 Fault Variant::run_steps(const RunStop& stop) {
@@ -480,36 +607,62 @@ Fault Variant::run_steps(const RunStop& stop) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (!guards_.hold(step.after, view, &next_guard)) return broken_guard();
-    const Fault status = stop.is_due() ? stop.status()
-                         : observed    ? run_step(i)
-                                       : step.run(step.state, step.context);
-    if (!status.ok()) return with_place(i, status);
+    const bool is_stop = i <= last_stop_ && stop.is_due();
+    const Fault status = is_stop    ? stop.status()
+                         : observed ? run_step(i)
+                                    : step.run(step.state, step.context);
+    if (!status.ok()) {
+      note_failure(i, is_stop);
+      return with_place(i, status);
+    }
     step.context.rebind = false;
   }
   const auto last = static_cast<int32_t>(plan_.nodes().size()) - 1;
   return guards_.hold(last, view, &next_guard) ? Fault() : broken_guard();
 }
 
-/// Nothing of a run goes on after it. What a device says late is the run's error.
-Fault Variant::wait_for_devices(const Fault& status) const {
-  FirstFault first;
-  first.add(status);
+/// Nothing of a run goes on after it. What a device says late is the run's error, unless something
+/// failed before that node.
+void Variant::wait_for_devices(FirstFault* first) {
   for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
     if (!plan_.uses(space)) continue;
     const BackendServices::Slot& slot = services_->slot(slot_of_space(space));
-    const Fault waited = slot.backend->device->wait(slot.services);
-    first.add(
+    size_t failed = 0;
+    const Fault waited = slot.backend->device->wait(slot.services, &failed);
+    if (waited.ok() || failed >= reached_) continue;
+    *first = FirstFault();
+    first->add(
         waited.with_context("method '%.30s', on %s", text_of(texts_->name()), slot.backend->name));
+    reached_ = failed;
+    broke_guard_ = false;
   }
-  return first;
+}
+
+/// In the order of the method: a guard that does not hold hides what goes wrong behind it.
+Fault Variant::end_run(const Fault& status) {
+  FirstFault first;
+  first.add(status);
+  wait_for_devices(&first);
+  const auto view = [this](size_t id) {
+    TensorView seen = values_[id];
+    seen.data = &snapshots_[id];
+    return seen;
+  };
+  return guards_.hold_late(reached_, view) ? Fault(first) : broken_guard();
 }
 
 Fault Variant::run(const RunStop& stop) {
   broke_guard_ = false;
-  if (stale_) LAZYRT_RETURN_IF_ERROR(refresh_operands());
-  const Fault status = run_steps(stop);
-  if (!kDevices || device_steps_.empty()) return status;
-  return wait_for_devices(status);
+  reached_ = SIZE_MAX;
+  Fault status = stale_ ? refresh_operands() : Fault();
+  if (status.ok()) {
+    status = run_steps(stop);
+  } else {
+    reached_ = 0;
+  }
+  if (kDevices && !device_steps_.empty()) status = end_run(status);
+  if (broke_guard_) guards_.count_refusal();
+  return status;
 }
 
 Fault Variant::with_place(size_t step, const Fault& status) const {
@@ -522,8 +675,10 @@ Fault Variant::with_place(size_t step, const Fault& status) const {
 
 void Variant::continue_from(const Variant& other) {
   guards_.continue_from(other.guards_);
-  if (times_.size() != other.times_.size()) return;
+  if (times_.size() != other.times_.size() || node_times_.size() != other.node_times_.size())
+    return;
   for (size_t i = 0; i < times_.size(); ++i) times_[i] = other.times_[i];
+  for (size_t i = 0; i < node_times_.size(); ++i) node_times_[i] = other.node_times_[i];
 }
 
 void Variant::describe_node(size_t node, NodeInfo* info) const {
@@ -563,7 +718,11 @@ NodeInfo Variant::line_of(size_t index, size_t i) const {
   }
   if (times_.empty()) return info;
   info.runs = read_counter(times_[index].runs);
-  if (i == step.first_line) info.nanoseconds = read_counter(times_[index].nanoseconds);
+  if (kDevices && measures_nodes(index)) {
+    info.nanoseconds = read_counter(node_times_[step.index + (i - step.first_line)]);
+  } else if (i == step.first_line) {
+    info.nanoseconds = read_counter(times_[index].nanoseconds);
+  }
   return info;
 }
 

@@ -22,7 +22,11 @@ struct DeviceStep {
   void* services = nullptr;
   void* segment = nullptr;    ///< nullptr: a copy
   void* workspace = nullptr;  ///< of the segment
-  uint64_t skipped = 0;       ///< atomic; 1: a copy that is not needed, since its output is bound
+  size_t failed = 0;          ///< of a wait that failed: Device::wait's node
+  /// Of a copy: where the host has the place in the space; nullptr: nowhere.
+  uint8_t* mapped = nullptr;
+  /// Atomic; 1: a copy that is not needed, since its output is bound there, or both are one place.
+  uint64_t skipped = 0;
 };
 
 /// Memory that lies in the arena or is the caller's: that of an input, or of a result of nodes that
@@ -46,11 +50,14 @@ class Variant {
 
   /// Chooses and prepares the kernels, and tells `options.watch` of what this does. `number`: this
   /// variant's in the method; `texts`: the method of the file that `method` was made of, or is.
-  /// `pool`: for all that it keeps. REQUIRES: called once, first; all but `program` and `method`
-  /// outlive this, and the program's constants and operators do.
-  Fault make_plan(const ProgramState& program, size_t number, const fb::Method& method,
-                  const fb::Method& texts, const SessionOptions& options, CountedMemory* memory,
-                  BackendServices* services, const RunStop& stop, Pool* pool);
+  /// `is_only`: there is no other to try where a guard does not hold, so those that ask for values
+  /// of devices need not be judged before what follows. `pool`: for all that it keeps. REQUIRES:
+  /// called once, first; all but `program` and `method` outlive this, and the program's constants
+  /// and operators do.
+  Fault make_plan(const ProgramState& program, size_t number, bool is_only,
+                  const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
+                  CountedMemory* memory, BackendServices* services, const RunStop& stop,
+                  Pool* pool);
   /// Takes from `homes`, per state, the spaces where it cannot live for this program: beside the
   /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
   /// make_plan, with the same method.
@@ -67,6 +74,8 @@ class Variant {
   uint64_t packed_weight_bytes() const { return plan_.packed_weight_bytes(); }
   /// Whether something runs in this space.
   bool uses(int space) const { return plan_.uses(space); }
+  /// Whether all nodes do.
+  bool runs_only_in(int space) const;
   /// Nodes, and copies between spaces.
   size_t line_count() const { return plan_.line_count(); }
   size_t guard_count() const { return guards_.count(); }
@@ -103,6 +112,10 @@ class Variant {
   const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
   /// What state k becomes, in the space where it lives. REQUIRES: run() was ok.
   TensorView next_of_state(size_t k) const;
+  /// Runs leave the states that live in spaces of devices as what they become.
+  bool keeps_states() const { return plan_.keeps_states(); }
+  /// Whether the host has to have a place for states that live elsewhere, too.
+  bool copies_states() const { return plan_.copies_states(); }
 
   /// Of line i: a node, or a copy between spaces. Also while another thread runs.
   NodeInfo line(size_t i) const;
@@ -142,6 +155,9 @@ class Variant {
   void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
   Fault make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
   Fault bind_segment(uint32_t first, const DeviceStep& step) const;
+  Fault make_guards(const fb::Method& method, bool is_only);
+  void make_device_step(const PlannedStep& planned, const fb::Method& method,
+                        const SharedMemory& memory, TensorView* operands, Step* step);
   void make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
                       TensorView* operands, Step* step) const;
   Fault refresh_operands();
@@ -150,15 +166,21 @@ class Variant {
   Fault refresh_segment(const PlannedStep& planned, const DeviceStep& step);
   void refresh_copy(const PlannedStep& planned, Step* step);
   bool is_only_bound_there(const PlannedStep& copy) const;
+  void point_state_copy(uint32_t state, const Step& step) const;
+  void settle_copy(const PlannedStep& planned, const Step& step) const;
   uint8_t* place_in(int32_t id, uint8_t space, void* fixed) const;
   Fault run_steps(const RunStop& stop);
   Fault run_step(size_t index);
   Fault run_timed(size_t index);
+  bool measures_nodes(size_t index) const;
+  Fault add_node_times(size_t index);
   Fault take_taps(size_t index) const;
   void tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) const;
   size_t nodes_of(const PlannedStep& step) const;
   NodeInfo line_of(size_t step, size_t line) const;
-  Fault wait_for_devices(const Fault& status) const;
+  void note_failure(size_t step, bool is_stop);
+  Fault end_run(const Fault& status);
+  void wait_for_devices(FirstFault* first);
   Fault broken_guard();
   Fault with_place(size_t step, const Fault& status) const;
   void describe_node(size_t node, NodeInfo* info) const;
@@ -170,6 +192,9 @@ class Variant {
   Plan plan_;
   Guards guards_;
   bool broke_guard_ = false;
+  size_t last_stop_ = SIZE_MAX;  ///< the last step before which a run may be stopped
+  /// The nodes below it have run: their values are what guards ask for.
+  size_t reached_ = SIZE_MAX;
   const BackendServices* services_ = nullptr;
   Span<Step> steps_;                  ///< per step of the plan
   Span<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
@@ -180,10 +205,15 @@ class Variant {
   Span<Movable> movables_;            ///< per input, then those of outputs
   Span<int32_t> movable_of_;          ///< per value id: whose memory it is in, or -1
   uint8_t* arenas_[kMostSpaces] = {};
-  Span<TensorView> operands_;  ///< per entry of plan_.operands(), then two for each copy
-  Span<NodeTime> times_;       ///< per step; empty unless profiling
-  Watcher watcher_;            ///< inactive for most sessions
-  bool stale_ = false;         ///< operands_ must be refreshed before the next run
+  uint64_t arena_bytes_ = 0;
+  uint8_t mapped_ = kHostSpace;  ///< the space whose arena is the host's
+  Span<TensorView> operands_;    ///< per entry of plan_.operands(), then two for each copy
+  Span<NodeTime> times_;         ///< per step; empty unless profiling
+  Span<uint64_t> node_times_;    ///< per node, as a device says; empty unless profiling on one
+  Span<uint64_t> last_times_;    ///< of the last run of each
+  Span<uint64_t> snapshots_;     ///< per value, for guards that are judged late; empty: none is
+  Watcher watcher_;              ///< inactive for most sessions
+  bool stale_ = false;           ///< operands_ must be refreshed before the next run
 };
 
 }  // namespace lazyrt

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/core/sort.h"
+#include "runtime/exec/device_memory.h"
 
 namespace lazyrt {
 namespace {
@@ -227,9 +228,7 @@ Fault Watcher::take(const Plan& plan, size_t node, Span<const TensorView> operan
     TensorView view = operands[planned.first_operand + planned.input_count + tap->result];
     if (slot != nullptr) {
       uint8_t* copy = const_cast<uint8_t*>(copy_.data());
-      if (view.bytes() != 0)
-        LAZYRT_RETURN_IF_ERROR(
-            slot->backend->device->copy_out(slot->services, copy, view.data, view.bytes()));
+      LAZYRT_RETURN_IF_ERROR(copy_out_now(*slot, copy, view.data, view.bytes()));
       view.data = copy;
     }
     watch_->take(watch_->context, point_of(*tap), view);

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "host_tracer/exporter.h"
+#include "host_tracer/compile/exporter.h"
 #include "lazyrt/runtime.h"
 #include "tests/capture/captured_programs.h"
 

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "host_tracer/frontends/cpp/export_module.h"
+#include "host_tracer/cpp/export_module.h"
 #include "lazyrt/runtime.h"
 
 namespace {

@@ -185,7 +185,7 @@ TEST_F(FarMixedOutputs, SaysWhatIsWrong) {
                                           "64 bytes, this is to 8"));
   EXPECT_THAT(session.bind_output(0, there.address(), 15, &far_reference_).message(),
               HasSubstr("output 'classes' takes 16 bytes (f32[1,4]), 15 are writable"));
-  const Backend another = test::far_backend(nullptr);
+  const test::FarBackend another = test::far_backend(nullptr);
   EXPECT_THAT(session.bind_output(0, there.address(), 1024, &another).message(),
               HasSubstr("'far' is no device of this session"));
 }

@@ -30,25 +30,9 @@ using test::DoubledCase;
 using test::Far;
 using test::far_counts;
 using test::far_rules;
+using test::Lines;
 using test::Loaded;
 using testing::HasSubstr;
-
-struct Lines {
-  int nodes_far = 0, nodes_here = 0, copies = 0;
-  uint64_t copied_bytes = 0;
-  std::map<std::string, int> copies_of;  ///< by direction and value
-
-  explicit Lines(const Session& session) {
-    for (size_t i = 0; i < session.node_count(); ++i) {
-      const NodeInfo info = *session.node(i);
-      copies += info.is_copy ? 1 : 0;
-      copied_bytes += info.copied_bytes;
-      if (!info.is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
-      if (info.is_copy && info.value[0] != '\0')
-        ++copies_of[std::string(info.op) + " " + info.value];
-    }
-  }
-};
 
 // One node of each case far away and the same here; what each makes is read by the other side.
 
@@ -116,7 +100,7 @@ TEST_F(FarMixed, AnySharesOfNodesGiveTheSameNumbers) {
 TEST_F(FarMixed, BetweenTwoDevicesValuesGoByWayOfTheHost) {
   Session alone = test::make(mixed_.method(), on(*reference_backend()));
   const auto expected = run(&alone);
-  const Backend farther = test::far_backend(&far_reference_);
+  const test::FarBackend farther = test::far_backend(&far_reference_);
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -149,9 +133,60 @@ TEST_F(FarMixed, AWholeMethodIsOneSegment) {
   EXPECT_GT(session.stats().device_bytes, session.stats().arena_bytes);
 }
 
+TEST_F(FarMixed, TimesOfNodesAreTheDevices) {
+  far_rules().takes_time = [](const OpEntry& op) { return uint64_t{1000} + op.name[0]; };
+  const test::FarBackend backend = test::far_backend(cpu_backend());
+  Session session = test::make(mixed_.method(), on(backend, true));
+  for (int i = 0; i < 2; ++i) run(&session);
+  uint64_t total = 0;
+  for (size_t i = 0; i < session.node_count(); ++i) {
+    const NodeInfo info = *session.node(i);
+    EXPECT_EQ(info.runs, 2u);
+    if (info.is_copy) continue;
+    EXPECT_EQ(info.nanoseconds, 2 * (1000u + static_cast<unsigned char>(info.op[0]))) << i;
+    total += info.nanoseconds;
+  }
+  EXPECT_GT(total, 20 * 2000u);
+}
+
+/// Its memory holds nothing else of a segment behind it: the device spoils the rest (in all tests).
+TEST_F(FarMixed, SegmentsAreToldWhatIsReadOutside) {
+  const BundleParts parts = test::mixed_bundle(default_ops());
+  const fb::MethodT& method = *parts.bundle.methods[0];
+  size_t told = 0;
+  far_rules().compiled = [&](const SegmentSpec& spec) {
+    std::vector<int32_t> expected;
+    for (const SegmentNode& node : spec.nodes) {
+      const fb::NodeT& in_file = *method.nodes[node.index];
+      std::vector<int32_t> values = in_file.inputs;
+      values.insert(values.end(), in_file.outputs.begin(), in_file.outputs.end());
+      EXPECT_EQ(std::vector<int32_t>(node.values.begin(), node.values.end()), values);
+      for (const int32_t id : in_file.outputs) {
+        bool is_read = false;
+        for (const auto& output : method.outputs) is_read = is_read || output->value == id;
+        for (size_t n = spec.nodes[spec.nodes.size() - 1].index + 1; n < method.nodes.size(); ++n) {
+          const auto& inputs = method.nodes[n]->inputs;
+          is_read = is_read || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+        }
+        if (is_read) expected.push_back(id);
+      }
+    }
+    EXPECT_EQ(std::vector<int32_t>(spec.leaving.begin(), spec.leaving.end()), expected);
+    told += expected.size();
+  };
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    take_half(seed, &random);
+    const Session session = test::make(mixed_.method(), on(far_reference_));
+  }
+  EXPECT_GT(told, 100u);
+}
+
 TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
   Session first = test::make(mixed_.method(), on(far_cpu_));
-  EXPECT_EQ(far_counts().uploads, 1);
+  const int constants = far_counts().constants;
+  EXPECT_GT(constants, 3);
+  EXPECT_GT(first.stats().packed_weight_bytes, 0u);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -161,7 +196,34 @@ TEST_F(FarMixed, ConstantsGoThereOnceAProgram) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(far_counts().uploads, 1);
+  EXPECT_EQ(far_counts().constants, constants);
+}
+
+TEST_F(FarMixed, OnlyConstantsThatItsNodesReadGoThere) {
+  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
+    return op.kind == fb::OpAttrs::Conv2d;
+  };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  size_t read = 0;
+  for (size_t i = 0; i < session.node_count(); ++i)
+    read += session.node(i)->op == std::string("conv2d") ? 2 : 0;
+  EXPECT_EQ(far_counts().constants, read) << "a kernel and a bias each";
+}
+
+/// As an application has it: a device that outlives Programs, and that none of ours opened.
+TEST_F(FarMixed, ADeviceOfTheCallers) {
+  test::FarMachine mine;
+  const test::FarBackend backend = test::far_backend(cpu_backend(), &mine);
+  for (int i = 0; i < 2; ++i) {
+    const Loaded program{test::mixed_bundle(default_ops()), default_ops()};
+    Session one = test::make(program.method(), on(backend));
+    Session another = test::make(program.method(), on(backend));
+    EXPECT_EQ(run(&one), run(&another));
+  }
+  EXPECT_EQ(mine.counts.segments, 4);
+  EXPECT_EQ(mine.counts.blocks, 0);
+  EXPECT_EQ(far_counts().segments, 0);
 }
 
 TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
@@ -171,8 +233,42 @@ TEST_F(FarMixed, WhatCannotBeCompiledGoesOn) {
   const Lines lines(session);
   EXPECT_EQ(lines.nodes_far, 0);
   EXPECT_EQ(lines.copies, 0);
-  EXPECT_EQ(far_counts().uploads, 0);
+  EXPECT_EQ(far_counts().constants, 0);
   EXPECT_STREQ(session.node(0)->fallback_reason, "far cannot compile this");
+}
+
+TEST_F(FarMixed, ADeviceThatIsNotThereIsAskedOnce) {
+  far_rules().opens = [] { return false; };
+  Session session = test::make(mixed_.method(), on(far_cpu_));
+  run(&session);
+  EXPECT_EQ(far_counts().opened, 1);
+  EXPECT_EQ(Lines(session).nodes_far, 0);
+  EXPECT_STREQ(session.node(3)->fallback_reason, "backend far: there is no such device");
+  const test::FarBlock there(1024);
+  EXPECT_THAT(session.bind_output(0, there.address(), 1024, &far_cpu_).message(),
+              HasSubstr("there is no such device"));
+  EXPECT_EQ(far_counts().opened, 1);
+}
+
+TEST_F(FarMixed, OneNodeThatIsRefusedMovesAlone) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  const size_t nodes = alone.node_count();
+  for (size_t node = 0; node < nodes; ++node) {
+    SCOPED_TRACE(node);
+    far_rules().refuses = [node](const SegmentNode& n) { return n.index == node; };
+    far_counts().reset();
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    EXPECT_LE(far_counts().compilations, 3);
+    EXPECT_EQ(run(&session), expected);
+    const Lines lines(session);
+    EXPECT_EQ(lines.nodes_here, 1);
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      const NodeInfo info = *session.node(i);
+      if (info.is_copy || info.backend == std::string("far")) continue;
+      EXPECT_EQ(info.fallback_reason, "far refuses " + std::string(info.op));
+    }
+  }
 }
 
 TEST_F(FarMixed, BoundInputsAreCopiedFromWhereTheyAre) {
@@ -280,7 +376,8 @@ TEST_F(Far, OtherSizes) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    take_half(seed, &random);
+    take_half(seed / 2, &random);
+    far_rules().is_mapped = seed % 2 == 0;
     Session session = test::make(bundle.method(), on(far_reference_));
     for (const int64_t n : {6, 512, 2, 6}) {
       test::DynamicInputs inputs(4, n, static_cast<uint32_t>(random()));
@@ -294,154 +391,63 @@ TEST_F(Far, OtherSizes) {
   }
 }
 
-/// x f32[4] + sum -> sum, a state; y = relu(sum). Beside it "runs", counted by ones.
-BundleParts summing_bundle() {
-  BundleParts parts;
-  test::MethodBuilder b(&parts);
-  const float ones[4] = {1, 1, 1, 1};
-  const int x = b.input("x", DType::kFloat32, {4});
-  const int one = b.constant("one", DType::kFloat32, {4}, ones);
-  const int sum = b.state("sum", DType::kFloat32, {4}),
-            runs = b.state("runs", DType::kFloat32, {4});
-  const int next = b.node(test::add(), {sum, x}, DType::kFloat32, {4});
-  b.method().states[0]->next = next;
-  b.method().states[1]->next = b.node(test::add(), {runs, one}, DType::kFloat32, {4});
-  b.output("y", b.node(test::relu(), {next}, DType::kFloat32, {4}));
-  return parts;
-}
-
-class FarStates : public Far {
- protected:
-  void run(Session* session, float x) {
-    const float data[] = {x, x, x, x};
-    ASSERT_TRUE(session->set_input(0, data, sizeof(data)).ok());
-    const Status status = session->run();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-  static float first(Session* session, size_t state) {
-    const Result<TensorView> view = session->state(state);
-    EXPECT_TRUE(view.ok()) << view.status().message();
-    return view->as<float>()[3];
-  }
-
-  const Loaded bundle_{summing_bundle(), default_ops()};
-};
-
-TEST_F(FarStates, LiveWhereTheyAreReadAndMade) {
-  Session session = test::make(bundle_.method(), on(far_reference_));
-  run(&session, 1);
-  far_counts().reset();
-  for (int i = 0; i < 3; ++i) run(&session, 1);
-  EXPECT_EQ(far_counts().copies_in, 3) << "x";
-  EXPECT_EQ(far_counts().copies_out, 3) << "y";
-  EXPECT_EQ(far_counts().copies, 6);
-  EXPECT_EQ(Lines(session).copies, 2);
-  EXPECT_EQ(first(&session, 0), 4);
-  EXPECT_EQ(first(&session, 1), 4);
-  EXPECT_EQ(far_counts().copies_out, 5) << "looked at";
-  EXPECT_EQ(first(&session, 1), 4);
-  EXPECT_EQ(far_counts().copies_out, 5) << "looked at again";
-  EXPECT_FALSE(test::far_memory_is_open());
-}
-
-TEST_F(FarStates, AreResetReadAndWrittenByName) {
-  Session session = test::make(bundle_.method(), on(far_reference_));
-  const size_t sum = *bundle_.method().find_state("sum");
-  EXPECT_THAT(bundle_.method().find_state("mean").status().message(),
-              HasSubstr("no state 'mean'; there is: sum, runs"));
-  run(&session, 2);
-  float tens[] = {10, 10, 10, 10};
-  ASSERT_TRUE(session.set_state(sum, {tens, DType::kFloat32, {4}}).ok());
-  EXPECT_EQ(first(&session, sum), 10);
-  run(&session, 2);
-  EXPECT_EQ(test::floats(session, 0)[0], 12);
-  EXPECT_EQ(first(&session, 1), 2);
-  ASSERT_TRUE(session.reset_state().ok());
-  EXPECT_EQ(first(&session, sum), 0);
-  run(&session, 3);
-  EXPECT_EQ(first(&session, sum), 3);
-  EXPECT_EQ(first(&session, 1), 1);
-  EXPECT_THAT(session.set_state(sum, {tens, DType::kFloat32, {2, 2}}).message(),
-              HasSubstr("state 'sum' takes f32[4], got f32[2,2]"));
-  EXPECT_EQ(session.set_state(2, {tens, DType::kFloat32, {4}}).error(), Error::kInvalidArgument);
-}
-
-TEST_F(FarStates, AnInputMayBeOne) {
-  Session session = test::make(bundle_.method(), on(far_reference_));
-  run(&session, 1);
-  const TensorView sum = *session.state(0);
-  ASSERT_TRUE(session.bind_input(0, sum, 16 + kTailBytes).ok());
-  for (const float expected : {2.0f, 4.0f, 8.0f}) {
-    ASSERT_TRUE(session.run().ok());
-    EXPECT_EQ(test::floats(session, 0)[0], expected);
-  }
-}
-
-TEST_F(FarStates, AnOutputMayBeWhatTheyBecome) {
-  BundleParts parts = summing_bundle();
-  parts.bundle.methods[0]->outputs[0]->value = parts.bundle.methods[0]->states[0]->next;
-  const Loaded bundle(parts, default_ops());
-  Session session = test::make(bundle.method(), on(far_reference_));
-  const test::FarBlock there(16 + kTailBytes);
-  ASSERT_TRUE(session.bind_output(0, there.address(), 16 + kTailBytes, &far_reference_).ok());
-  for (int i = 1; i < 4; ++i) {
-    run(&session, 2);
-    float y[4];
-    std::memcpy(y, there.read(16).data(), 16);
-    EXPECT_EQ(y[3], 2.0f * static_cast<float>(i));
-    EXPECT_EQ(first(&session, 0), y[3]);
-  }
-  EXPECT_EQ(session.stats().output_copy_bytes, 0u);
-}
-
-TEST_F(FarStates, AnySharesOfNodes) {
-  for (uint32_t seed = 0; seed < 30; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    take_half(seed, &random);
-    Session session = test::make(bundle_.method(), on(far_reference_));
-    float sum = 0, runs = 0;
-    for (int i = 0; i < 12; ++i) {
-      switch (random() % 4) {
-        case 0:
-          ASSERT_TRUE(session.reset_state().ok());
-          sum = runs = 0;
-          break;
-        case 1:
-          EXPECT_EQ(first(&session, 0), sum);
-          break;
-        default:
-          run(&session, 1);
-          EXPECT_EQ(test::floats(session, 0)[0], sum += 1);
-          EXPECT_EQ(first(&session, 1), runs += 1);
+TEST_F(Far, ItsArenaOnlyGrows) {
+  const Loaded bundle(test::dynamic_bundle());
+  for (const bool is_mapped : {false, true}) {
+    far_rules().is_mapped = is_mapped;
+    Session session = test::make(bundle.method(), on(far_reference_));
+    uint64_t bytes = 0;
+    for (const int64_t n : {512, 2, 6, 512, 300}) {
+      far_counts().allocations = 0;
+      test::DynamicInputs inputs(4, n, 1);
+      inputs.set(&session);
+      ASSERT_TRUE(session.run().ok());
+      EXPECT_EQ(test::floats(session, 0), inputs.total());
+      if (bytes == 0) {
+        bytes = session.stats().device_bytes;
+      } else {
+        EXPECT_EQ(far_counts().allocations, 0) << n;
       }
+      EXPECT_EQ(session.stats().device_bytes, bytes);
     }
   }
 }
 
-TEST_F(FarStates, ARunThatFailsChangesNone) {
-  BundleParts parts;
-  test::MethodBuilder b(&parts);
-  const int x = b.input("x", DType::kFloat32, {2, 3});
-  const int ids = b.input("ids", DType::kInt64, {2});
-  const int sum = b.state("sum", DType::kFloat32, {2, 3});
-  b.method().states[0]->next = b.node(test::add(), {sum, x}, DType::kFloat32, {2, 3});
-  b.output("y", b.node(fb::IndexSelectT{}, {x, ids}, DType::kFloat32, {2, 3}));
-  const Loaded bundle(parts, default_ops());
-  far_rules().takes = [](const OpEntry& op, const NodeSpec&) {
-    return op.kind != fb::OpAttrs::IndexSelect;
-  };
-  Session session = test::make(bundle.method(), on(far_reference_));
-  const float ones[] = {1, 1, 1, 1, 1, 1};
-  ASSERT_TRUE(session.set_input(0, ones, sizeof(ones)).ok());
-  float expected = 0;
-  for (const int64_t id : {0, 2, 1, 7, 0}) {
-    const int64_t both[] = {id, id};
-    ASSERT_TRUE(session.set_input(1, both, sizeof(both)).ok());
-    const bool is_good = id < 2;
-    EXPECT_EQ(session.run().ok(), is_good);
-    expected += is_good ? 1 : 0;
-    EXPECT_EQ(session.state(0)->as<float>()[5], expected);
+/// Where the host has the device's memory, too, nothing is copied but what callers bind.
+TEST_F(FarMixed, UnifiedMemoryIsNotCopied) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  far_rules().is_mapped = true;
+  Session session = test::make(mixed_.method(), on(far_reference_));
+  far_counts().reset();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
+  EXPECT_EQ(far_counts().copies_in + far_counts().copies_out, 0);
+  EXPECT_EQ(far_counts().submissions, 2);
+  EXPECT_EQ(Lines(session).copied_bytes, 0u);
+  alignas(64) float mine[12 * 12 * 3 + 16] = {};
+  std::copy(image_.begin(), image_.end(), mine);
+  alignas(64) float classes[20] = {};
+  ASSERT_TRUE(session.bind_input(0, {mine, DType::kFloat32, {1, 12, 12, 3}}, sizeof(mine)).ok());
+  ASSERT_TRUE(session.bind_output(0, classes, sizeof(classes)).ok());
+  const test::FarBlock there(1024);
+  ASSERT_TRUE(session.bind_output(2, there.address(), 1024, &far_reference_).ok());
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_EQ(std::vector<float>(classes, classes + 4), expected[0]);
+  const std::vector<uint8_t> sequence = bytes_of(*alone.output(2));
+  EXPECT_EQ(there.read(sequence.size()), sequence);
+  EXPECT_EQ(far_counts().copies_in + far_counts().copies_out, 0);
+}
+
+TEST_F(FarMixed, UnifiedMemoryOfAnyShares) {
+  Session alone = test::make(mixed_.method(), on(*reference_backend()));
+  const auto expected = run(&alone);
+  far_rules().is_mapped = true;
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    far_rules().takes = [&](const OpEntry&, const NodeSpec&) { return random() % 3 != 0; };
+    Session session = test::make(mixed_.method(), on(far_reference_));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(&session), expected);
   }
 }
 

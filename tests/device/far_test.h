@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
 
 #include "tests/device/far_device.h"
 #include "tests/support/loaded_bundle.h"
@@ -37,8 +39,26 @@ class Far : public testing::Test {
     return options;
   }
 
-  const Backend far_cpu_ = far_backend(cpu_backend());
-  const Backend far_reference_ = far_backend(reference_backend());
+  const FarBackend far_cpu_ = far_backend(cpu_backend());
+  const FarBackend far_reference_ = far_backend(reference_backend());
+};
+
+/// What a session says of its steps.
+struct Lines {
+  int nodes_far = 0, nodes_here = 0, copies = 0;
+  uint64_t copied_bytes = 0;
+  std::map<std::string, int> copies_of;  ///< by direction and value
+
+  explicit Lines(const Session& session) {
+    for (size_t i = 0; i < session.node_count(); ++i) {
+      const NodeInfo info = *session.node(i);
+      copies += info.is_copy ? 1 : 0;
+      copied_bytes += info.copied_bytes;
+      if (!info.is_copy) ++(info.backend == std::string("far") ? nodes_far : nodes_here);
+      if (info.is_copy && info.value[0] != '\0')
+        ++copies_of[std::string(info.op) + " " + info.value];
+    }
+  }
 };
 
 inline std::vector<uint8_t> bytes_of(const TensorView& view) {

@@ -117,6 +117,39 @@ TEST_F(LazyRun, ReadsARawFolderAndWidensIds) {
               HasSubstr("lists 1 inputs, the method takes 2: x f32[2,3], ids i64[2]"));
 }
 
+TEST_F(LazyRun, AnInputGivenSeveralTimesMakesRunsInARow) {
+  test::BundleParts parts;
+  test::MethodBuilder b(&parts);
+  const int x = b.input("x", DType::kFloat32, {2});
+  const int total = b.state("total", DType::kFloat32, {2});
+  const int next = b.infer(default_ops(), test::add(), {total, x});
+  b.method().states[0]->next = next;
+  b.output("y", next);
+  save("sum.lzb", parts);
+  std::string arguments = at("sum.lzb") + " --output-dir " + at("out");
+  for (int i = 0; i < 3; ++i) {
+    const float values[2] = {static_cast<float>(i + 1), 10};
+    const std::string name = "x" + std::to_string(i) + ".npy";
+    write_npy(name, "<f4", "(2,)", values, sizeof(values));
+    arguments += " --input x=" + at(name);
+  }
+  const Outcome o = run(arguments + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = o.json();
+  ASSERT_EQ(json["runs"].size(), 3u);
+  const float sums[3][2] = {{1, 10}, {3, 20}, {6, 30}};
+  for (int i = 0; i < 3; ++i) {
+    const std::string file = at("out") + "/run" + std::to_string(i) + "/y.npy";
+    EXPECT_EQ(json["runs"][i]["outputs"][0]["file"], file);
+    const std::string written = read(file);
+    ASSERT_GE(written.size(), sizeof(sums[i]));
+    EXPECT_EQ(written.substr(written.size() - sizeof(sums[i])),
+              std::string(reinterpret_cast<const char*>(sums[i]), sizeof(sums[i])))
+        << "run " << i;
+  }
+  EXPECT_THAT(run(arguments).out, HasSubstr("run 2:\ny f32"));
+}
+
 TEST_F(LazyRun, WrongInputsAreNamed) {
   write_inputs();
   const struct {
@@ -125,7 +158,10 @@ TEST_F(LazyRun, WrongInputsAreNamed) {
   } cases[] = {
       {" --input x=" + at("x.npy"), "no --input for: ids i64[2]"},
       {inputs() + " --input z=" + at("x.npy"), "no input 'z'; there is: x, ids"},
-      {inputs() + " --input x=" + at("x.npy"), "'x' is given twice"},
+      {inputs() + " --input x=" + at("x.npy") + " --input x=" + at("x.npy") +
+           " --input ids=" + at("ids.npy"),
+       "'x' 3 times, but 'ids' 2 times: give an input once, or for each run"},
+      {inputs() + " --bench 1 --input x=" + at("x.npy"), "--bench measures one run"},
       {" --input x=" + at("ids.npy") + " --input ids=" + at("ids.npy"),
        "input 'x' takes f32[2,3], '"},
       {" --input x", "'x' is not NAME=FILE.npy"},

@@ -15,6 +15,8 @@ CNNS = ["mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "efficient
         "digits"]
 # What cpu still gives to reference kernels; an entry that is no longer true fails the test.
 ON_REFERENCE_KERNELS = {"vae_decoder": {"group_norm"}, "unet3d": {"group_norm", "softmax"}}
+# What vulkan leaves to the cpu, alike.
+NOT_ON_VULKAN = {}
 MOST_PERMUTES_OF_A_CNN = 2  # the image in, and a map out
 
 
@@ -71,6 +73,10 @@ def between_convs(method):
 def run(bin_dir, folder, name, backend):
     runner, bundle = tool(bin_dir, "lazy-run"), os.path.join(folder, name + ".lzb")
     print(call([runner, bundle, "--backend", backend, "--threads", "2"]))
+    if backend == "vulkan":
+        nodes = json.loads(call([runner, bundle, "--backend", backend, "--json", "--profile"]))["profile"]
+        elsewhere = {node["op"] for node in nodes if node["backend"] != "vulkan"}
+        expect(elsewhere == NOT_ON_VULKAN.get(name, set()), f"operators that vulkan leaves to the cpu: {elsewhere}")
     if backend != "reference":  # slow: its samples suffice
         against_eager(runner, bundle, folder, name, backend)
 

@@ -1,4 +1,4 @@
-"""A program is captured at a size of every way that it takes, by what it asks about sizes (lazyrt/size_points.py): shown by asking it at all sizes."""
+"""A program is captured at a size of every way that it takes, by what it asks about sizes (lazyrt/sizes/size_points.py): shown by asking it at all sizes."""
 
 import contextlib
 import itertools
@@ -6,8 +6,8 @@ import itertools
 import pytest
 import torch
 
-from lazyrt.size_points import points_that_differ
-from lazyrt.sizes import Symbol
+from lazyrt.sizes.size_points import points_that_differ
+from lazyrt.sizes.sizes import Symbol
 
 
 class Given:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import lazyrt
-from lazyrt.size_numbers import numbers_held
+from lazyrt.sizes.size_numbers import numbers_held
 
 
 def test_numbers_are_found_in_nested_code_and_containers():

@@ -27,7 +27,6 @@ const std::map<std::string, std::string> kParts = {
     {"kernels/", "kernels"},
     {"kernels/common/", "kernels_common"},
     {"kernels/registry.cpp", "registry"},
-    {"host_tracer/", "exporter"},
     {"host_tracer/support/", "support"},
     {"host_tracer/capture/", "capture"},
     {"host_tracer/capture/trace.h", "trace"},
@@ -38,9 +37,12 @@ const std::map<std::string, std::string> kParts = {
     {"host_tracer/plan/", "plan"},
     {"host_tracer/emit/", "emit"},
     {"host_tracer/aten/", "aten"},
+    {"host_tracer/compile/", "compile"},
     {"host_tracer/report/", "report"},
     {"host_tracer/check/", "check"},
+    {"host_tracer/export/", "export"},
     {"host_tracer/frontends/", "frontends"},
+    {"host_tracer/cpp/", "cpp"},
     {"host_tracer/cli/", "cli"},
     {"host_tracer/python/", "python"},
     {"platforms/", "platforms"},
@@ -78,14 +80,17 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"plan", {"support", "graph"}},
     {"emit", {"support", "trace", "graph", "dynamic", "plan"}},
     {"aten", {"support", "trace", "graph"}},
-    {"exporter", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
+    {"compile", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
     {"report", {"support", "trace", "graph", "dynamic"}},
-    {"check", {"support", "trace", "capture", "graph", "dynamic", "exporter", "report"}},
-    {"frontends", {"support", "trace", "capture", "exporter", "check"}},
-    {"cli", {"support", "trace", "capture", "exporter", "report", "check", "frontends"}},
-    {"python", {"support", "trace", "capture", "exporter", "report", "check", "cli"}},
+    {"check", {"support", "trace", "capture", "graph", "dynamic", "compile", "report"}},
+    {"export", {"support", "trace", "dynamic", "compile", "report", "check"}},
+    {"frontends", {"support", "trace", "capture", "compile"}},
+    {"cpp", {"support", "trace", "compile", "check", "export", "frontends"}},
+    {"cli",
+     {"support", "trace", "capture", "graph", "compile", "report", "check", "export", "frontends"}},
+    {"python", {"support", "trace", "capture", "dynamic", "compile", "report", "check", "export"}},
 };
-const std::set<std::string> kUsesTorch = {"capture", "check", "frontends", "python"};
+const std::set<std::string> kUsesTorch = {"capture", "check", "frontends", "cpp", "python"};
 
 bool is_host(const std::string& part) { return kHostArrows.count(part) == 1; }
 

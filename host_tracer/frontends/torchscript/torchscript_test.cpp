@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "host_tracer/compile/trace_groups.h"
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/shared/trace_checks.h"
-#include "host_tracer/trace_groups.h"
 
 // The files come from torchscript_fixtures.py, which ctest runs first.
 

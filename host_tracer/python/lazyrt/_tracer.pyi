@@ -84,6 +84,7 @@ class ExportOptions:
     trace_seconds: float
     check: str
     checked: Callable[[str], object]
+    counts: Callable[[], tuple[int, int]]
     keep_samples: bool
     info: list[tuple[str, str]]
 

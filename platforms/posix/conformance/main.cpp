@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "lazyrt/backend_choice.h"
+
 #include "platforms/posix/conformance/isolation.h"
 #include "platforms/posix/conformance/options.h"
 #include "platforms/posix/conformance/results.h"
@@ -20,10 +22,6 @@ struct Job {
   const Case* c;
   const char* backend;
 };
-
-const Backend* backend_of(const std::string& name) {
-  return name == "cpu" ? cpu_backend() : reference_backend();
-}
 
 bool any_matches(const std::vector<std::string>& patterns, const std::string& id) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
@@ -63,7 +61,8 @@ class AllExpectations {
     for (const auto& line : files_.back().lines()) {
       const bool named = std::any_of(cases.begin(), cases.end(), [&](const Case& c) {
         return any_matches({line.first}, c.id) || any_matches({line.first}, id_on(c, "cpu")) ||
-               any_matches({line.first}, id_on(c, "reference"));
+               any_matches({line.first}, id_on(c, "reference")) ||
+               any_matches({line.first}, id_on(c, "vulkan"));
       });
       if (!named) throw Failure(ExitCode::kUsage, path + ": there is no case " + line.first);
     }
@@ -90,8 +89,13 @@ void write_text(const std::string& path, const std::string& text) {
 std::vector<Row> run_jobs(const Options& options, const std::vector<Job>& jobs,
                           const AllExpectations& expectations) {
   std::vector<Row> rows;
+  BackendChoice backends;  // a device is opened by the process that uses it
   CaseRunner runner({options.folder, options.threads});
-  const auto work = [&](size_t i) { return runner.run(*jobs[i].c, backend_of(jobs[i].backend)); };
+  const auto work = [&](size_t i) {
+    const Result<const Backend*> backend = backends.find(jobs[i].backend);
+    run::require(backend.status());
+    return runner.run(*jobs[i].c, *backend);
+  };
   const auto done = [&](size_t i, const Outcome& outcome) {
     const Case& c = *jobs[i].c;
     const char* backend = jobs[i].backend;

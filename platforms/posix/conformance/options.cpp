@@ -34,8 +34,8 @@ void add_options(CLI::App* app, Options* o) {
       ->allow_extra_args(false);
   app->add_option("--exclude", o->excludes, "Not the cases that this matches; may be repeated")
       ->allow_extra_args(false);
-  app->add_option("--backend", o->backends, "cpu or reference; default: both")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  app->add_option("--backend", o->backends, "cpu, reference or vulkan; default: cpu and reference")
+      ->check(CLI::IsMember({"cpu", "reference", "vulkan"}))
       ->allow_extra_args(false);
   app->add_option("--expect", o->expect, "Another expectation file; may be repeated")
       ->allow_extra_args(false);

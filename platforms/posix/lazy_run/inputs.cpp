@@ -3,6 +3,7 @@
 #include <cstring>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "platforms/posix/lazy_run/report.h"
 #include "platforms/posix/lazy_run/text.h"
@@ -97,19 +98,47 @@ HostTensor fit(HostTensor tensor, const Method& method, size_t i, const std::str
                                       type_text(tensor.dtype, tensor.shape));
 }
 
-std::vector<HostTensor> read_named(const Method& method, const Options& options) {
-  std::vector<HostTensor> out(method.input_count());
-  std::vector<bool> given(out.size());
+/// The files of each input, in the order of the runs.
+std::vector<std::vector<std::string>> files_of_inputs(const Method& method,
+                                                      const Options& options) {
+  std::vector<std::vector<std::string>> files(method.input_count());
   for (const auto& [name, file] : options.inputs) {
     const Result<size_t> i = method.find_input(name.c_str());
     require(i.status(), "--input");
-    if (given[*i]) throw Failure(ExitCode::kUsage, "--input: '" + name + "' is given twice");
-    given[*i] = true;
-    out[*i] = fit(read_npy(file), method, *i, file);
+    files[*i].push_back(file);
   }
-  const std::string missing = describe_some(method, [&](size_t i) { return !given[i]; });
+  const std::string missing = describe_some(method, [&](size_t i) { return files[i].empty(); });
   if (!missing.empty()) throw Failure(ExitCode::kUsage, "no --input for: " + missing);
-  return out;
+  return files;
+}
+
+/// How many runs these files are for; a Failure names two inputs that do not agree.
+size_t count_runs(const Method& method, const std::vector<std::vector<std::string>>& files) {
+  size_t longest = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].size() > files[longest].size()) longest = i;
+  }
+  const auto said = [&](size_t i) {
+    return "'" + shown(method.input(i).name) + "' " + std::to_string(files[i].size());
+  };
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].size() == 1 || files[i].size() == files[longest].size()) continue;
+    throw Failure(ExitCode::kUsage, "--input: " + said(longest) + " times, but " + said(i) +
+                                        " times: give an input once, or for each run");
+  }
+  return files[longest].size();
+}
+
+std::vector<InputsOfRun> read_named(const Method& method, const Options& options) {
+  const std::vector<std::vector<std::string>> files = files_of_inputs(method, options);
+  std::vector<InputsOfRun> runs(count_runs(method, files));
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (run >= files[i].size()) continue;
+      runs[run].emplace_back(i, fit(read_npy(files[i][run]), method, i, files[i][run]));
+    }
+  }
+  return runs;
 }
 
 DType dtype_named(const std::string& name) {
@@ -169,9 +198,12 @@ std::vector<HostTensor> read_folder(const Method& method, const std::string& fol
 
 }  // namespace
 
-std::vector<HostTensor> read_inputs(const Method& method, const Options& options) {
-  return options.input_dir.empty() ? read_named(method, options)
-                                   : read_folder(method, options.input_dir);
+std::vector<InputsOfRun> read_inputs(const Method& method, const Options& options) {
+  if (options.input_dir.empty()) return read_named(method, options);
+  std::vector<InputsOfRun> runs(1);
+  for (HostTensor& tensor : read_folder(method, options.input_dir))
+    runs[0].emplace_back(runs[0].size(), std::move(tensor));
+  return runs;
 }
 
 std::vector<HostTensor> synthetic_inputs(const Method& method) {

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "lazyrt/backend_choice.h"
 #include "platforms/posix/lazy_run/explain.h"
 #include "platforms/posix/lazy_run/op_list.h"
 #include "platforms/posix/lazy_run/progress.h"
@@ -36,10 +37,13 @@ ExitCode run(int argc, char** argv) {
     std::printf("%s", op_list(options.bundle, default_ops()).c_str());
     return ExitCode::kOk;
   }
+  BackendChoice backends;
   Progress progress;
   Surroundings surroundings;
   surroundings.open = [&] { return open_program(options); };
-  surroundings.backend = options.backend == "cpu" ? cpu_backend() : reference_backend();
+  const Result<const Backend*> backend = backends.find(options.backend.c_str(), options.device);
+  if (!backend.ok()) throw Failure(ExitCode::kRun, backend.status().message());
+  surroundings.backend = *backend;
   surroundings.out = stdout;
   surroundings.err = stderr;
   surroundings.phase = [&](const std::string& what) { progress.phase(what); };

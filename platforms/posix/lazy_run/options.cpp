@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "lazyrt/backend_choice.h"
+
 namespace lazyrt::run {
 namespace {
 
@@ -15,9 +17,11 @@ constexpr const char* kFooter =
 bundle (lazy-export inspect names them) are those of the files.
 --input-dir takes a folder with inputs.txt, one line "FILE DTYPE RANK DIMS..." for each input in
 order, and those files as raw little-endian data.
+An input given several times makes so many runs in a row, in which the bundle keeps its states: the first --input of a
+name is for the first run. Inputs given once are the same in all of them.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
-dtype), literals, states, variants (inputs, guards), the variant that ran, samples and their errors (types: of an output that has another dtype or shape),
+dtype; of several runs: runs, each with variant and outputs), literals, states, variants (inputs, guards), the variant that ran, samples and their errors (types: of an output that has another dtype or shape),
 taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
 that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
 the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
@@ -33,6 +37,7 @@ Examples:
   lazy-run model.lzb
   lazy-run model.lzb --input x=image.npy --output-dir out --json
   lazy-run model.lzb --tap features.0 --output-dir out
+  lazy-run voice.lzb --input x=frame0.npy --input x=frame1.npy --output-dir out
   lazy-run model.lzb --trace trace.json
   lazy-run model.lzb --bench 2 --threads 2)";
 
@@ -46,10 +51,14 @@ std::pair<std::string, std::string> split_input(const std::string& text) {
 
 void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("bundle", o->bundle, "The .lzb file")->required();
-  app->add_option("--input", *inputs, "NAME=FILE.npy, once for each input")
+  app->add_option(
+         "--input", *inputs,
+         "NAME=FILE.npy, once for each input; an input given several times has a file for each of "
+         "several runs in a row")
       ->allow_extra_args(false);
   app->add_option("--input-dir", o->input_dir, "Folder with inputs.txt and raw files");
-  app->add_option("--output-dir", o->output_dir, "Writes each output there as NAME.npy");
+  app->add_option("--output-dir", o->output_dir,
+                  "Writes each output there as NAME.npy, of several runs in run0, run1, ...");
   app->add_option("--raw-output", o->raw_output, "Writes the first output as raw float32");
   app->add_option(
          "--tap", o->taps,
@@ -60,9 +69,13 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("--trace", o->trace,
                   "Writes when each node ran, for Perfetto (ui.perfetto.dev) or chrome://tracing");
   app->add_option("--method", o->method, "The method to run")->default_str("forward");
-  app->add_option("--backend", o->backend, "cpu or reference")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  app->add_option("--backend", o->backend,
+                  "cpu, reference, vulkan, or auto: vulkan where there is a device")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(BackendChoice::kNames),
+                                                     std::end(BackendChoice::kNames))))
       ->capture_default_str();
+  app->add_option("--device", o->device, "The number of Vulkan's device; default: the fastest kind")
+      ->check(CLI::Range(0, 255));
   app->add_option("--threads", o->threads, "Threads, the calling one included")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::string> taps;  ///< --tap, selectors of values
   std::string trace;              ///< --trace, a file; empty: none
   std::string backend = "cpu";
+  int device = -1;  ///< of Vulkan's; -1: the fastest kind
   int threads = 1;
   double bench_seconds = 0;      ///< 0: no benchmark
   double tolerance = 1e-4;       ///< relative to the largest expected value

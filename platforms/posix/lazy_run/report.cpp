@@ -187,10 +187,12 @@ void add_samples(const Method& method, const std::vector<CheckedSample>& samples
   json->end_list();
 }
 
-Json write_outputs(const Method& method, const Session& session, const Options& options) {
+Json write_outputs(const Method& method, const Session& session, const Options& options,
+                   const std::string& run) {
   Json out = Json::array();
   FileNames files;
-  if (!options.output_dir.empty()) make_folder(options.output_dir);
+  const std::filesystem::path folder = std::filesystem::path(options.output_dir) / run;
+  if (!options.output_dir.empty()) make_folder(folder.string());
   for (size_t i = 0; i < method.output_count(); ++i) {
     const char* name = method.output(i).name;
     const TensorView view = output_of(session, i);
@@ -199,8 +201,7 @@ Json write_outputs(const Method& method, const Session& session, const Options& 
                   {"shape", shape_json(view.shape)},
                   {"dtype", dtype_name(view.dtype)}};
     if (!options.output_dir.empty()) {
-      const std::string file =
-          (std::filesystem::path(options.output_dir) / files.add(name)).string();
+      const std::string file = (folder / files.add(name)).string();
       write_npy(file, view);
       entry["file"] = file;
     }

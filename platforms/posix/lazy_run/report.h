@@ -39,8 +39,10 @@ Json shape_json(const Shape& shape);
 /// With those it is in. Throws a Failure.
 void make_folder(const std::string& path);
 
-/// Writes outputs to the files that the options ask for; gives `outputs` of the JSON.
-Json write_outputs(const Method& method, const Session& session, const Options& options);
+/// Writes outputs to the files that the options ask for, in the folder `run` of theirs where it is
+/// not empty; gives `outputs` of the JSON.
+Json write_outputs(const Method& method, const Session& session, const Options& options,
+                   const std::string& run = "");
 /// Outputs as lines of text.
 void print_outputs(const Json& outputs, std::FILE* out);
 

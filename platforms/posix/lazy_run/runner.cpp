@@ -122,6 +122,9 @@ class Runner {
   void set_inputs(std::vector<HostTensor> tensors) {
     for (size_t i = 0; i < tensors.size(); ++i) require(session_.set_input(i, tensors[i].view()));
   }
+  void set_inputs(InputsOfRun inputs) {
+    for (auto& [i, tensor] : inputs) require(session_.set_input(i, tensor.view()));
+  }
   void set_sample(size_t sample) {
     require(session_.reset_state());
     for (size_t i = 0; i < method_.input_count(); ++i) {
@@ -138,7 +141,12 @@ class Runner {
   }
 
   void set_bench_inputs() {
-    if (options_.has_inputs()) return set_inputs(read_inputs(method_, options_));
+    if (options_.has_inputs()) {
+      const std::vector<InputsOfRun> runs = read_inputs(method_, options_);
+      if (runs.size() > 1)
+        throw Failure(ExitCode::kUsage, "--bench measures one run: give each --input once");
+      return set_inputs(runs[0]);
+    }
     if (method_.sample_count() != 0) return set_sample(0);
     std::fprintf(around_.err,
                  "lazy-run: no inputs and no samples: measuring with made-up inputs\n");
@@ -169,7 +177,11 @@ class Runner {
   }
 
   ExitCode run_inputs() {
-    if (options_.has_inputs()) set_inputs(read_inputs(method_, options_));
+    if (options_.has_inputs()) {
+      const std::vector<InputsOfRun> runs = read_inputs(method_, options_);
+      if (runs.size() > 1) return run_sequence(runs);
+      set_inputs(runs[0]);
+    }
     first_run();
     const Json outputs = write_outputs(method_, session_, options_);
     if (options_.json) {
@@ -182,6 +194,34 @@ class Runner {
       print_watched();
     }
     return ExitCode::kOk;
+  }
+
+  /// Runs in a row: what the program keeps goes from each to the next.
+  ExitCode run_sequence(const std::vector<InputsOfRun>& runs) {
+    Json all = Json::array();
+    for (size_t run = 0; run < runs.size(); ++run) {
+      set_inputs(runs[run]);
+      run_once(run);
+      const Json outputs = write_outputs(method_, session_, options_, "run" + std::to_string(run));
+      all.push_back({{"variant", *session_.variant()}, {"outputs", outputs}});
+      if (options_.json) continue;
+      std::fprintf(around_.out, "run %zu:\n", run);
+      print_outputs(outputs, around_.out);
+    }
+    if (options_.json) {
+      report([&](JsonStream* json) { json->member("runs", all); });
+    } else {
+      print_watched();
+    }
+    return ExitCode::kOk;
+  }
+
+  /// One of a sequence; a failure names it.
+  void run_once(size_t run) {
+    if (run == 0) return first_run();
+    around_.phase("run " + std::to_string(run) + " of " + options_.bundle);
+    const Status ran = session_.run();
+    require(ran, "run " + std::to_string(run));
   }
 
   ExitCode run_samples() {

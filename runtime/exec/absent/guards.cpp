@@ -10,7 +10,7 @@ Fault check_guards(MethodCheck* check) {
   return count_of(check->method.guards()) == 0 ? Fault() : left_out(check->ops, "guards");
 }
 
-Fault Guards::make(const fb::Method& method, Pool*) {
+Fault Guards::make(const fb::Method& method, Span<const bool>, Pool*) {
   return count_of(method.guards()) == 0 ? Fault()
                                         : Fault(Error::kUnsupported, "guards were left out");
 }

@@ -20,6 +20,7 @@ SessionStates::SessionStates(const ProgramState& program, size_t method,
     : program_(program), method_(program.method(method)), services_(services), pool_(pool) {}
 
 Fault SessionStates::make() { return {}; }
+Fault SessionStates::make_on_host() { return {}; }
 void SessionStates::reset() {}
 Fault SessionStates::make_in(int, CountedMemory*) { return {}; }
 Fault SessionStates::check_index(size_t i) const {

@@ -290,7 +290,8 @@ struct NodeInfo {
   const char* file = "";
   int line = 0;
   /// Spent in the node over `runs` runs; only with SessionOptions::profile. Of nodes that a device
-  /// runs as one segment the first has the time of all.
+  /// runs as one segment each has what the device measured; where it measures only the whole, the
+  /// first has the time of all.
   uint64_t nanoseconds = 0;
   uint64_t runs = 0;
   size_t variant = 0;  ///< the node is of this variant

@@ -1,0 +1,24 @@
+#pragma once
+
+// Traces of one program at several sizes become planned programs of all sizes. Internal to the
+// exporter.
+
+#include "host_tracer/compile/export_stages.h"
+
+namespace lazyrt {
+
+/// The program at all sizes, or, where it takes other paths at other sizes, one for each range in
+/// which it takes one, that of the sample first.
+struct SizedExport {
+  std::vector<PlannedVariant> variants;
+  std::vector<Trace> more_traces;  ///< ExportReport::more_traces
+  std::string doubt;               ///< ExportReport::size_doubt
+};
+
+/// `traces`: the sample's, then those at options.dynamic->points, then others. Steps and rules of
+/// the first variant are reported. Fails as unify_graphs does where the program differs otherwise
+/// than by ranges of symbols.
+Outcome<SizedExport> make_sized(const std::vector<Trace>& traces, const OpTable& ops,
+                                const ExportOptions& options, ExportReport* report);
+
+}  // namespace lazyrt

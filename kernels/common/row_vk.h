@@ -1,0 +1,43 @@
+#pragma once
+
+// Shaders that fold rows (shaders/row.glsl).
+
+#include "kernels/common/loops_vk.h"
+
+namespace lazyrt {
+
+/// What their push blocks begin with: how many rows there are, and how many invocations of the 128
+/// of a workgroup share one.
+struct RowForm {
+  uint32_t rows;
+  uint32_t lanes_log2;
+  uint32_t columns;
+};
+
+/// Rows of `extent` elements; neighbouring rows lie side by side where `inner` is not 1.
+inline RowForm choose_row_form(int64_t extent, int64_t inner, int64_t rows) {
+  uint32_t log2 = extent > 256 ? 7 : extent > 16 ? 5 : 2;
+  if (inner >= 16) log2 = extent >= 512 ? 4 : extent >= 16 ? 2 : 0;
+  return {static_cast<uint32_t>(rows), log2, inner >= 16};
+}
+
+/// Of rows along one axis.
+struct AxisPush {
+  RowForm form;
+  uint32_t extent;
+  uint32_t inner;
+};
+inline AxisPush axis_push(const Shape& shape, int axis,
+                          RowForm (*choose)(int64_t extent, int64_t inner, int64_t rows)) {
+  const AxisView v = axis_view(shape, axis);
+  return {choose(v.extent, v.inner, v.outer * v.inner), static_cast<uint32_t>(v.extent),
+          static_cast<uint32_t>(v.inner)};
+}
+
+/// Workgroups in two dimensions where one is too short.
+inline VulkanGroups row_groups(const Recorder& recorder, const RowForm& form) {
+  const uint64_t in_group = uint64_t{128} >> form.lanes_log2;
+  return recorder.linear((form.rows + in_group - 1) / in_group * kLinearGroup);
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,17 @@
+#version 450
+// Indices whose result has no elements: they must be right all the same.
+#include "linear.glsl"
+#include "operands.glsl"
+
+PUSH
+  uint count;
+  int low;
+  int extent;
+  uint error;
+PUSH_END
+#include "kernels/gather/index.glsl"
+
+void main() {
+  const uint i = invocation();
+  if (i < push.count) position(i, push.low);
+}

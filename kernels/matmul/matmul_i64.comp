@@ -1,0 +1,4 @@
+#version 450
+#define T uvec2
+#define IS_I64
+#include "kernels/matmul/matmul_integers.glsl"

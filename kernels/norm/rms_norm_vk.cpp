@@ -1,0 +1,25 @@
+// Root-mean-square norm of float32 on Vulkan.
+
+#include "kernels/norm/row_norm_vk.h"
+
+namespace lazyrt {
+
+extern const Kernel rms_norm_vk;
+
+namespace {
+
+Fault supports(const NodeSpec& node) {
+  const DType type = node.inputs[0].dtype;
+  return type == DType::kFloat32 ? Fault() : no_shader("rms_norm", type);
+}
+
+Fault run(void*, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::RmsNorm>();
+  return record_trailing_norm(context, a.normalized_rank(), a.epsilon(), false);
+}
+
+}  // namespace
+
+const Kernel rms_norm_vk = {supports, nullptr, run, nullptr};
+
+}  // namespace lazyrt

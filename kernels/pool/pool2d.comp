@@ -1,0 +1,80 @@
+#version 450
+// The 2-d pools, NHWC: an invocation makes four channels of a pixel.
+#include "linear.glsl"
+#include "operands.glsl"
+
+const uint kMax = 0, kAverage = 1, kAdaptive = 2;
+layout(constant_id = 0) const uint kKind = kMax;
+
+PUSH
+  uint count;
+  int height;
+  int width;
+  uint channels;
+  int out_height;
+  int out_width;
+  int kernel[2];
+  int stride[2];
+  int before[2];
+  int after[2];
+  int dilation[2];
+  uint counts_padding;
+  int divisor;  // 0: the elements of the window
+PUSH_END
+
+OPERAND(0, readonly, x);
+OPERAND(1, writeonly, y);
+
+struct Range {
+  int first, last, step;
+  int count;  // positions that a mean counts
+};
+
+/// As pool_range of pool_window.h.
+Range window(int d, int o, int extent) {
+  const int start = o * push.stride[d] - push.before[d];
+  const int step = push.dilation[d];
+  const int first = start < 0 ? start + (-start + step - 1) / step * step : start;
+  const int last = min(start + (push.kernel[d] - 1) * step + 1, extent);
+  const int all = min(start + push.kernel[d], extent + push.after[d]) - start;
+  return Range(first, last, step, push.counts_padding != 0u ? all : last - first);
+}
+Range adaptive_window(int o, int extent, int outputs) {
+  const int first = o * extent / outputs, last = ((o + 1) * extent + outputs - 1) / outputs;
+  return Range(first, last, 1, last - first);
+}
+
+bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
+float combined(float a, float b) {
+  if (kKind != kMax) return a + b;
+  return is_nan(a) || a > b ? a : b;
+}
+
+void main() {
+  const uint i = invocation();
+  if (i >= push.count) return;
+  const uint quads = (push.channels + 3u) / 4u;
+  const uint channel = i % quads * 4u;
+  const uint channels = min(push.channels - channel, 4u);
+  const uint pixel = i / quads;
+  const int ow = int(pixel % uint(push.out_width)), oh = int(pixel / uint(push.out_width) % uint(push.out_height));
+  const uint image = pixel / uint(push.out_width) / uint(push.out_height) * uint(push.height);
+  Range rows, columns;
+  if (kKind == kAdaptive) {
+    rows = adaptive_window(oh, push.height, push.out_height);
+    columns = adaptive_window(ow, push.width, push.out_width);
+  } else {
+    rows = window(0, oh, push.height);
+    columns = window(1, ow, push.width);
+  }
+  vec4 sum = vec4(kKind == kMax ? uintBitsToFloat(0xff800000u) : 0.0);
+  for (int h = rows.first; h < rows.last; h += rows.step) {
+    for (int w = columns.first; w < columns.last; w += columns.step) {
+      const uint from = ((image + uint(h)) * uint(push.width) + uint(w)) * push.channels + channel;
+      for (uint c = 0u; c < channels; ++c) sum[c] = combined(sum[c], uintBitsToFloat(WORD(x, 0, from + c)));
+    }
+  }
+  if (kKind != kMax && rows.first < rows.last && columns.first < columns.last)
+    sum /= push.divisor != 0 ? float(push.divisor) : float(rows.count) * float(columns.count);
+  for (uint c = 0u; c < channels; ++c) WORD(y, 1, pixel * push.channels + channel + c) = floatBitsToUint(sum[c]);
+}

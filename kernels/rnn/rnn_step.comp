@@ -1,0 +1,76 @@
+#version 450
+// One time step of one direction of lstm or gru, all of a batch. Eight invocations sum up the gates of one element of
+// the hidden state.
+#include "linear.glsl"
+#include "operands.glsl"
+#include "math.glsl"
+
+layout(constant_id = 0) const uint kGates = 4;  // 4: lstm (i, f, g, o), 3: gru (r, z, n)
+const uint kLanes = 8u, kElements = 8u;
+
+PUSH
+  uint batch;
+  uint hidden;
+  uint gates_at;  // what the step's input gives to the gates, with the step from one of the batch to the next
+  uint gates_step;
+  uint y_at;
+  uint y_step;
+  uint from;  // places in the states
+  uint to;
+  uint cell;
+  uint bias;
+  uint has_bias;
+PUSH_END
+
+OPERAND(0, readonly, gates);
+OPERAND(1, readonly, weight);
+OPERAND(2, , states);
+OPERAND(3, writeonly, y);
+
+#define STATE(i) uintBitsToFloat(WORD(states, 2, i))
+
+shared float sums[kGates * 64u];
+
+float sigmoid(float x) { return 1.0 / (1.0 + exp_of(-x)); }
+
+float next_hidden(float x[kGates], float h[kGates], uint own) {
+  if (kGates == 4u) {
+    const float c = sigmoid(x[1] + h[1]) * STATE(push.cell + own) + sigmoid(x[0] + h[0]) * tanh_of(x[2] + h[2]);
+    WORD(states, 2, push.cell + own) = floatBitsToUint(c);
+    return sigmoid(x[kGates - 1u] + h[kGates - 1u]) * tanh_of(c);
+  }
+  const float r = sigmoid(x[0] + h[0]), z = sigmoid(x[1] + h[1]);
+  const float n = tanh_of(x[2] + r * h[2]);
+  return n + z * (STATE(push.from + own) - n);
+}
+
+void main() {
+  const uint blocks = (push.hidden + kElements - 1u) / kElements;
+  const uint group = invocation() / 64u;
+  const uint b = group / blocks;
+  if (b >= push.batch) return;
+  const uint id = gl_LocalInvocationIndex, lane = id % kLanes;
+  const uint k = group % blocks * kElements + id / kLanes;
+  for (uint g = 0u; g < kGates; ++g) {
+    float sum = 0.0;
+    if (k < push.hidden) {
+      const uint row = (g * push.hidden + k) * push.hidden, h = push.from + b * push.hidden;
+      for (uint j = lane; j < push.hidden; j += kLanes) sum += uintBitsToFloat(WORD(weight, 1, row + j)) * STATE(h + j);
+    }
+    sums[g * 64u + id] = sum;
+  }
+  barrier();
+  if (lane != 0u || k >= push.hidden) return;
+  float x[kGates], h[kGates];
+  for (uint g = 0u; g < kGates; ++g) {
+    float sum = 0.0;
+    for (uint i = 0u; i < kLanes; ++i) sum += sums[g * 64u + id + i];
+    if (push.has_bias != 0u) sum += STATE(push.bias + g * push.hidden + k);
+    h[g] = sum;
+    x[g] = uintBitsToFloat(WORD(gates, 0, push.gates_at + b * push.gates_step + g * push.hidden + k));
+  }
+  const uint own = b * push.hidden + k;
+  const uint bits = floatBitsToUint(next_hidden(x, h, own));
+  WORD(states, 2, push.to + own) = bits;
+  WORD(y, 3, push.y_at + b * push.y_step + k) = bits;
+}

@@ -1,0 +1,139 @@
+#version 450
+// Images and volumes read at computed positions: an invocation makes four channels of a point. As sample_taps.h.
+#include "linear.glsl"
+#include "operands.glsl"
+#include "math.glsl"
+
+const uint kBilinear = 0u, kNearest = 1u, kBicubic = 2u;  // fb::SampleMode
+const uint kZeros = 0u, kBorder = 1u, kReflection = 2u;   // fb::SamplePadding
+layout(constant_id = 0) const uint kMode = kBilinear;
+layout(constant_id = 1) const bool kVolume = false;
+
+PUSH
+  uint count;
+  uint channels;
+  uint points;     // of an image
+  int extents[3];  // depth, height, width
+  uint padding;
+  uint align_corners;
+PUSH_END
+
+OPERAND(0, readonly, x);
+OPERAND(1, readonly, grid);
+OPERAND(2, writeonly, y);
+
+struct Taps {
+  int count;
+  int index[4];
+  float weight[4];
+};
+
+float pixel_of(float coordinate, int extent) {
+  const float size = float(extent);
+  precise float at;
+  if (kVolume) {
+    at = push.align_corners != 0u ? (coordinate + 1.0) * 0.5 * (size - 1.0) : ((coordinate + 1.0) * size - 1.0) * 0.5;
+  } else {
+    at = push.align_corners != 0u ? (coordinate + 1.0) * ((size - 1.0) * 0.5) : (coordinate + 1.0) * (size * 0.5) - 0.5;
+  }
+  return at;
+}
+
+/// Mirrored at the first and last pixel's centres (align_corners) or outer edges.
+float reflected(float at, int extent) {
+  const bool corners = push.align_corners != 0u;
+  if (corners && extent == 1) return 0.0;
+  const float low = corners ? 0.0 : -0.5;
+  const float period = float(2 * (corners ? extent - 1 : extent));
+  precise float from_low = magnitude(at - low);
+  precise float result;
+  if (kVolume) {
+    const float span = period * 0.5;
+    const float turns = floor(divide(from_low, span)), rest = fmod_of(from_low, span);
+    result = (turns < 2147483648.0 && is_odd(turns) ? span - rest : rest) + low;
+  } else {
+    const float rest = from_low - trunc(divide(from_low, period)) * period;
+    result = (rest > period - rest ? period - rest : rest) + low;
+  }
+  return result;
+}
+
+/// NaN goes to the first pixel, in volumes to the last.
+float padded(float at, int extent) {
+  if (push.padding == kZeros) return at;
+  if (push.padding == kReflection) at = reflected(at, extent);
+  const float last = float(extent - 1);
+  if (is_nan(at)) return kVolume ? last : 0.0;
+  return at < 0.0 ? 0.0 : at > last ? last : at;
+}
+
+/// -1: outside.
+int inside(float at, int extent) {
+  if (is_nan(at) || !(at >= 0.0 && at < float(extent))) return -1;
+  const int index = int(at);
+  return index < extent ? index : -1;
+}
+
+/// Keys' cubic kernel with a = -0.75.
+float cubic(int k, float d) {
+  const float a = -0.75;
+  return k == 1 || k == 2 ? ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0 : ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
+}
+
+Taps taps_of(float coordinate, int extent) {
+  Taps taps = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  float at = pixel_of(coordinate, extent);
+  if (kMode == kBicubic) {
+    const float first = floor(at), fraction = at - first;
+    taps.count = 4;
+    for (int k = 0; k < 4; ++k) {
+      taps.index[k] = inside(padded(first + float(k - 1), extent), extent);
+      taps.weight[k] = cubic(k, magnitude(fraction - float(k - 1)));
+    }
+    return taps;
+  }
+  at = padded(at, extent);
+  if (kVolume && magnitude_bits(at) >= 0x7f800000u) at = -100.0;
+  if (kMode == kNearest) {
+    taps.index[0] = inside(roundEven(at), extent);
+    return taps;
+  }
+  const float first = floor(at);
+  taps.count = 2;
+  taps.index[0] = inside(first, extent);
+  taps.index[1] = inside(first + 1.0, extent);
+  taps.weight[1] = at - first;
+  taps.weight[0] = 1.0 - taps.weight[1];
+  return taps;
+}
+
+void main() {
+  const uint i = invocation();
+  if (i >= push.count) return;
+  const uint quads = (push.channels + 3u) / 4u;
+  const uint channel = i % quads * 4u, channels = min(push.channels - channel, 4u);
+  const uint point = i / quads;
+  const uint dims = kVolume ? 3u : 2u;
+  Taps depth = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  if (kVolume) depth = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims + 2u)), push.extents[0]);
+  const Taps rows = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims + 1u)), push.extents[1]);
+  const Taps columns = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims)), push.extents[2]);
+  const uint image = point / push.points * uint(push.extents[0] * push.extents[1] * push.extents[2]);
+  vec4 sum = vec4(0.0);
+  for (int d = 0; d < depth.count; ++d) {
+    for (int j = 0; j < rows.count; ++j) {
+      for (int k = 0; k < columns.count; ++k) {
+        const int at_d = depth.index[d], at_h = rows.index[j], at_w = columns.index[k];
+        const bool outside = at_d < 0 || at_h < 0 || at_w < 0;
+        const uint pixel = outside ? 0u : uint((at_d * push.extents[1] + at_h) * push.extents[2] + at_w);
+        const float weight = depth.weight[d] * rows.weight[j] * columns.weight[k];
+        for (uint c = 0u; c < channels; ++c) {
+          float v = 0.0;
+          if (!outside) v = uintBitsToFloat(WORD(x, 0, (image + pixel) * push.channels + channel + c));
+          sum[c] += weight * v;
+        }
+      }
+    }
+  }
+  for (uint c = 0u; c < channels; ++c) WORD(y, 2, point * push.channels + channel + c) = floatBitsToUint(sum[c]);
+}

@@ -1,0 +1,25 @@
+// Running sum along an axis on Vulkan.
+
+#include "kernels/scan/scan_vk.h"
+
+namespace lazyrt {
+
+extern const Kernel cum_sum_vk;
+
+namespace {
+
+Fault supports(const NodeSpec& node) {
+  const DType type = node.inputs[0].dtype;
+  return shader_type(type) == ShaderType::kNone ? no_shader("cum_sum", type) : Fault();
+}
+
+Fault run(void*, const RunContext& context) {
+  const auto& a = context.attrs.as<fb::CumSum>();
+  return record_scan(context, kScanSum, a.axis());
+}
+
+}  // namespace
+
+const Kernel cum_sum_vk = {supports, nullptr, run, nullptr};
+
+}  // namespace lazyrt

@@ -1,0 +1,4 @@
+#version 450
+#define T float
+#define IS_F32
+#include "kernels/scan/scan.glsl"

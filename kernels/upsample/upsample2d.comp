@@ -1,0 +1,98 @@
+#version 450
+// Resizing of images, NHWC: an invocation makes four channels of a pixel. As upsample_taps.h.
+#include "linear.glsl"
+#include "operands.glsl"
+
+const uint kNearest = 0u, kBilinear = 1u, kBicubic = 2u, kNearestExact = 3u;  // fb::UpsampleMode
+layout(constant_id = 0) const uint kMode = kNearest;
+
+PUSH
+  uint count;
+  uint channels;
+  int height;
+  int width;
+  uint out_height;
+  uint out_width;
+  float step[2];
+  uint keeps[2];
+  uint align_corners;
+PUSH_END
+
+OPERAND(0, readonly, x);
+OPERAND(1, writeonly, y);
+
+struct Taps {
+  int count;
+  int index[4];
+  float weight[4];
+};
+
+/// Keys' cubic kernel with a = -0.75 at distance d.
+float cubic(float d) {
+  const float a = -0.75;
+  if (d <= 1.0) return ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;
+  return ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
+}
+
+int clamped_index(float at, int extent) {
+  return !(at > 0.0) ? 0 : at >= float(extent - 1) ? extent - 1 : int(at);
+}
+
+Taps taps_of(uint d, uint o, int extent) {
+  Taps taps = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  if (push.keeps[d] != 0u && kMode != kBicubic) {
+    taps.count = kMode == kBilinear ? 2 : 1;
+    taps.index[0] = taps.index[1] = int(o);
+    return taps;
+  }
+  precise float at = float(o);
+  const float step = push.step[d];
+  if (kMode == kNearest || kMode == kNearestExact) {
+    at = (kMode == kNearest ? at : at + 0.5) * step;
+    taps.index[0] = clamped_index(floor(at), extent);
+    return taps;
+  }
+  precise float from = push.align_corners != 0u ? at * step : (at + 0.5) * step - 0.5;
+  if (kMode == kBilinear) {
+    from = max(from, 0.0);
+    const int first = clamped_index(from, extent);
+    const float fraction = min(max(from - float(first), 0.0), 1.0);
+    taps.count = 2;
+    taps.index[0] = first;
+    taps.index[1] = min(first + 1, extent - 1);
+    taps.weight[0] = 1.0 - fraction;
+    taps.weight[1] = fraction;
+    return taps;
+  }
+  const float first = floor(from);
+  const float fraction = from - first;
+  taps.count = 4;
+  for (int k = 0; k < 4; ++k) {
+    taps.index[k] = clamped_index(first + float(k - 1), extent);
+    taps.weight[k] = cubic(abs(fraction - float(k - 1)));
+  }
+  return taps;
+}
+
+void main() {
+  const uint i = invocation();
+  if (i >= push.count) return;
+  const uint quads = (push.channels + 3u) / 4u;
+  const uint channel = i % quads * 4u;
+  const uint channels = min(push.channels - channel, 4u);
+  const uint pixel = i / quads;
+  const uint image = pixel / push.out_width / push.out_height * uint(push.height);
+  const Taps rows = taps_of(0u, pixel / push.out_width % push.out_height, push.height);
+  const Taps columns = taps_of(1u, pixel % push.out_width, push.width);
+  vec4 sum = vec4(0.0);
+  for (int j = 0; j < rows.count; ++j) {
+    vec4 row = vec4(0.0);
+    for (int k = 0; k < columns.count; ++k) {
+      const uint from =
+          ((image + uint(rows.index[j])) * uint(push.width) + uint(columns.index[k])) * push.channels + channel;
+      for (uint c = 0u; c < channels; ++c) row[c] += columns.weight[k] * uintBitsToFloat(WORD(x, 0, from + c));
+    }
+    sum += rows.weight[j] * row;
+  }
+  for (uint c = 0u; c < channels; ++c) WORD(y, 1, pixel * push.channels + channel + c) = floatBitsToUint(sum[c]);
+}

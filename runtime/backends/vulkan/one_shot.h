@@ -1,0 +1,10 @@
+#pragma once
+
+#include "runtime/backends/vulkan/device.h"
+
+namespace lazyrt {
+
+/// Copies between buffers and waits for it. Any thread.
+Fault copy_now(VulkanDevice* device, VkBuffer from, const VkBufferCopy& region, VkBuffer to);
+
+}  // namespace lazyrt

@@ -1,0 +1,153 @@
+#pragma once
+
+// What an operator's <op>_vk.cpp records its work with. See README.md.
+
+#include "lazyrt/tensor_view.h"
+#include "runtime/backends/vulkan/memory.h"
+#include "runtime/backends/vulkan/pipelines.h"
+#include "runtime/op/op_def.h"
+
+namespace lazyrt {
+
+/// A range of the device's memory, bound to a shader as it is: bytes outside it cannot be touched.
+struct VulkanOperand {
+  const void* address = nullptr;
+  uint64_t bytes = 0;
+  bool is_read = false, is_written = false;
+};
+inline VulkanOperand reads(const void* address, uint64_t bytes) {
+  return {address, bytes, true, false};
+}
+inline VulkanOperand writes(const void* address, uint64_t bytes) {
+  return {address, bytes, false, true};
+}
+inline VulkanOperand updates(const void* address, uint64_t bytes) {
+  return {address, bytes, true, true};
+}
+inline VulkanOperand reads(const TensorView& v) { return reads(v.data, v.bytes()); }
+inline VulkanOperand writes(const TensorView& v) { return writes(v.data, v.bytes()); }
+inline VulkanOperand updates(const TensorView& v) { return updates(v.data, v.bytes()); }
+
+struct VulkanGroups {
+  uint32_t x = 1, y = 1, z = 1;
+};
+/// Invocations of a workgroup of shaders that include linear.glsl.
+constexpr uint32_t kLinearGroup = 64;
+
+/// What a push block may have: the first 16 of the 128 bytes say where operands begin.
+constexpr size_t kMostPushBytes = kPushBytes - 16;
+
+/// The commands of a segment, in the order in which they are recorded. A command sees what earlier
+/// ones wrote: barriers are set where ranges overlap.
+class Recorder {
+ public:
+  Recorder(const VulkanDevice& device, VulkanPipelines* pipelines, VulkanMemory* memory,
+           const Allocator& allocator)
+      : device_(device),
+        pipelines_(*pipelines),
+        memory_(*memory),
+        commands_(allocator),
+        ranges_(allocator),
+        failures_(allocator) {}
+
+  const VulkanLimits& limits() const { return device_.limits(); }
+
+  /// Runs `shader` in so many workgroups; nothing where one of their numbers is 0. `operands` are
+  /// bindings 0, 1, ...; they begin at multiples of 4 bytes, and the last word of each is whole.
+  /// `push` is copied behind the 16 bytes that are ours. REQUIRES: at most kMostConstants,
+  /// kMostOperands and kMostPushBytes.
+  Fault dispatch(const Shader& shader, Span<const uint32_t> constants,
+                 Span<const VulkanOperand> operands, const void* push, size_t push_bytes,
+                 VulkanGroups groups);
+  template <class Push>
+  Fault dispatch(const Shader& shader, Span<const uint32_t> constants,
+                 Span<const VulkanOperand> operands, const Push& push, VulkanGroups groups) {
+    static_assert(std::is_trivially_copyable_v<Push> && sizeof(Push) <= kMostPushBytes);
+    return dispatch(shader, constants, operands, &push, sizeof(Push), groups);
+  }
+  /// Copies bytes, rounded up to whole words. The ranges do not overlap, or are the same: then
+  /// nothing is done.
+  Fault copy(const void* to, const void* from, uint64_t bytes);
+
+  /// Workgroups of kLinearGroup for so many invocations, in two dimensions where one is too short.
+  VulkanGroups linear(uint64_t invocations) const;
+
+  /// The binding of the error word, for shaders that include error.glsl.
+  VulkanOperand error_word() const { return updates(error_word_, kErrorBytes); }
+  /// The number to push so that fail() in the shader ends the run with this error of this node.
+  /// `text` is a literal. REQUIRES: at most 15 for a node.
+  Fault failure(Error error, Word text, uint32_t* code);
+
+  // For segments.
+
+  static constexpr uint64_t kErrorBytes = 4;
+  static constexpr uint32_t kNoError = UINT32_MAX;  ///< what the error word is before
+  struct Failure {
+    uint32_t code;
+    Error error;
+    Word text;
+    size_t node;
+    const char* op;
+  };
+
+  void begin(const void* error_word);
+  /// How many nodes there are.
+  size_t nodes() const { return nodes_; }
+  /// Whether the other has the same commands on the same places.
+  bool is_same_as(const Recorder& other) const;
+  void swap_commands(Recorder& other);
+  /// What is recorded from now on belongs to this node.
+  void begin_node(size_t node, const char* op);
+  size_t dispatches() const { return dispatches_; }
+  bool has_commands() const { return !commands_.empty(); }
+  /// Writes all commands into `buffer`, which has begun, with sets of `pool`. With `times`: the
+  /// time of the beginning and of each node's end.
+  Fault emit(VkCommandBuffer buffer, VkDescriptorPool pool, VkQueryPool times) const;
+  const Failure* find_failure(uint32_t code) const;
+
+ private:
+  struct Range {
+    VulkanPlace place;
+    uint64_t begin, end;  ///< addresses of what is bound
+    bool is_read, is_written;
+  };
+  struct Command {
+    VkPipeline pipeline;  ///< VK_NULL_HANDLE: a copy from range 0 to range 1
+    uint32_t first_range, range_count;
+    uint32_t push[kPushBytes / 4];
+    uint32_t push_bytes;
+    uint32_t node;  ///< among those begun
+    VulkanGroups groups;
+    bool waits;  ///< a barrier stands before it
+  };
+  Fault add(Command command, Span<const VulkanOperand> operands);
+  bool must_wait(size_t first_range);
+  void emit_copy(const Command& command, VkCommandBuffer buffer) const;
+  Fault emit_dispatch(const Command& command, VkCommandBuffer buffer, VkDescriptorPool pool) const;
+
+  const VulkanDevice& device_;
+  VulkanPipelines& pipelines_;
+  VulkanMemory& memory_;
+  List<Command> commands_;
+  List<Range> ranges_;
+  List<Failure> failures_;
+  size_t since_barrier_ = 0;  ///< the first range after the last barrier
+  size_t dispatches_ = 0, nodes_ = 0;
+  const void* error_word_ = nullptr;
+  size_t node_ = 0;
+  const char* op_ = "";
+  uint32_t node_failures_ = 0;
+};
+
+/// In `run` of a kernel for Vulkan, which records; `context.inputs` and `outputs` have addresses of
+/// the device.
+inline Recorder& recorder_of(const RunContext& context) {
+  return *static_cast<Recorder*>(context.backend);
+}
+
+/// A barrier for all work before and after it in its queue.
+void full_barrier(const VulkanApi& api, VkCommandBuffer buffer);
+/// What was written before it can be read by the host once the work has ended.
+void barrier_to_host(const VulkanApi& api, VkCommandBuffer buffer);
+
+}  // namespace lazyrt

@@ -1,0 +1,117 @@
+#include "runtime/backends/vulkan/segment.h"
+
+#include <algorithm>
+
+namespace lazyrt {
+
+VulkanSegment::VulkanSegment(VulkanSession* session, const Allocator& allocator)
+    : session_(*session),
+      api_(session->device().api()),
+      allocator_(allocator),
+      nodes_(allocator),
+      constants_(allocator),
+      operands_(allocator),
+      recorder_(session->device(), &session->program().pipelines(), &session->program().memory(),
+                allocator) {}
+
+VulkanSegment::~VulkanSegment() {
+  for (const Node& node : nodes_) {
+    if (node.kernel->release != nullptr) node.kernel->release(node.state, allocator_);
+  }
+  recording_.release(session_.device(), session_.command_pool());
+}
+
+Fault VulkanSegment::compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) {
+  for (size_t i = 0; i < spec.nodes.size(); ++i) {
+    const Fault fault = compile_node(spec.nodes[i], spec.allocator, prepared);
+    if (fault.error() == Error::kUnsupported) *refused = i;
+    if (!fault.ok()) return fault;
+  }
+  return {};
+}
+
+Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allocator,
+                                  PreparedKernel* prepared) {
+  Fault why;
+  const Kernel* kernel = find_kernel(*node.op, KernelSlot::kVulkan, node.spec, &why);
+  if (kernel == nullptr) return why;
+  VulkanStore& store = session_.program().store();
+  const uint64_t held = store.held_bytes();  // others of the Program may add to it meanwhile
+  PreparedKernel made;
+  VulkanPreparation preparation = {session_.program()};
+  if (kernel->prepare != nullptr)
+    LAZYRT_RETURN_IF_ERROR(kernel->prepare({node.spec, allocator, &preparation}, &made));
+  const Fault fault = nodes_.append({node.index, node.op, kernel, node.spec.attrs, made.state,
+                                     node.spec.inputs.size(), node.spec.outputs.size()});
+  if (!fault.ok()) {
+    if (kernel->release != nullptr) kernel->release(made.state, allocator);
+    return fault;
+  }
+  prepared->workspace_bytes = std::max(prepared->workspace_bytes, made.workspace_bytes);
+  LAZYRT_RETURN_IF_ERROR(copy_constants(node, preparation.packed_inputs));
+  prepared->packed_weight_bytes += static_cast<size_t>(store.held_bytes() - held);
+  return {};
+}
+
+Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed) {
+  VulkanStore& store = session_.program().store();
+  for (size_t i = 0; i < node.spec.inputs.size(); ++i) {
+    const TensorSpec& spec = node.spec.inputs[i];
+    if (spec.constant == nullptr) continue;
+    Constant constant = {operand_count_ + i, nullptr};
+    if (i >= 32 || (packed >> i & 1) == 0) {
+      LAZYRT_RETURN_IF_ERROR(store.find_or_copy(spec.constant, spec.bytes(), &constant.address));
+    }
+    LAZYRT_RETURN_IF_ERROR(constants_.append(constant));
+  }
+  operand_count_ += node.spec.inputs.size() + node.spec.outputs.size();
+  return {};
+}
+
+/// The operands with the constants where we keep them.
+Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
+  operands_.clear();
+  for (const TensorView& operand : operands) LAZYRT_RETURN_IF_ERROR(operands_.append(operand));
+  for (const Constant& constant : constants_)
+    operands_[constant.operand].data = const_cast<void*>(constant.address);
+  return {};
+}
+
+Fault VulkanSegment::bind(Span<const TensorView> given, void* workspace) {
+  LAZYRT_RETURN_IF_ERROR(list_operands(given));
+  const Span<const TensorView> operands(operands_.data(), operands_.size());
+  recorder_.begin(session_.error_word());
+  size_t next = 0;
+  for (const Node& node : nodes_) {
+    const RunContext context = {node.attrs, operands.subspan(next, node.inputs),
+                                operands.subspan(next + node.inputs, node.outputs), workspace,
+                                &recorder_};
+    next += node.inputs + node.outputs;
+    recorder_.begin_node(node.index, node.op->name);
+    LAZYRT_RETURN_IF_ERROR(node.kernel->run(node.state, context)
+                               .with_context("node %zu (%s)", node.index, node.op->name));
+  }
+  has_work_ = recorder_.has_commands();
+  if (!has_work_) return {};
+  return recording_.record(session_.device(), session_.command_pool(), recorder_,
+                           session_.is_timed());
+}
+
+Fault VulkanSegment::times(Span<uint64_t> nanoseconds) const {
+  for (uint64_t& time : nanoseconds) time = 0;
+  if (!has_work_) return {};
+  const double period = session_.device().properties().limits.timestampPeriod;
+  uint64_t begin = 0;
+  for (uint32_t i = 0; i <= nanoseconds.size(); ++i) {
+    uint64_t ticks = 0;
+    LAZYRT_VK_RETURN_IF_ERROR(api_, GetQueryPoolResults, session_.device().handle(),
+                              recording_.times, i, 1, sizeof(ticks), &ticks, sizeof(ticks),
+                              VK_QUERY_RESULT_64_BIT);
+    if (i > 0)
+      nanoseconds[i - 1] = static_cast<uint64_t>(static_cast<double>(ticks - begin) * period);
+    begin = ticks;
+  }
+  return {};
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "runtime/backend/device.h"
+#include "runtime/backends/vulkan/session.h"
+
+namespace lazyrt {
+
+/// A run of nodes and their commands.
+class VulkanSegment {
+ public:
+  VulkanSegment(VulkanSession* session, const Allocator& allocator);
+  VulkanSegment(const VulkanSegment&) = delete;
+  VulkanSegment& operator=(const VulkanSegment&) = delete;
+  ~VulkanSegment();
+
+  /// REQUIRES: called once, before the rest. *prepared gets what its nodes need.
+  /// Where it refuses a node, *refused is its place in the spec.
+  Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused);
+  /// Records the commands anew. REQUIRES: none of them is queued or runs.
+  Fault bind(Span<const TensorView> operands, void* workspace);
+
+  Fault submit() { return session_.submit(this); }
+  /// False: there is nothing to submit.
+  bool has_work() const { return has_work_; }
+  VkCommandBuffer buffer() const { return recording_.buffer; }
+  /// As Device::times. REQUIRES: the session is timed.
+  Fault times(Span<uint64_t> nanoseconds) const;
+  const Recorder::Failure* find_failure(uint32_t code) const {
+    return recorder_.find_failure(code);
+  }
+
+ private:
+  struct Node {
+    size_t index;
+    const OpEntry* op;
+    const Kernel* kernel;
+    OpAttrs attrs;
+    void* state;
+    size_t inputs, outputs;
+  };
+  /// A constant operand of the segment and where it is.
+  struct Constant {
+    size_t operand;
+    const void* address;
+  };
+  Fault compile_node(const SegmentNode& node, const Allocator& allocator, PreparedKernel* prepared);
+  Fault copy_constants(const SegmentNode& node, uint32_t packed);
+  Fault list_operands(Span<const TensorView> operands);
+
+  VulkanSession& session_;
+  const VulkanApi& api_;
+  const Allocator allocator_;
+  List<Node> nodes_;
+  List<Constant> constants_;  ///< by operand
+  List<TensorView> operands_;
+  Recorder recorder_;
+  Recording recording_;
+  size_t operand_count_ = 0;
+  bool has_work_ = false;
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,254 @@
+#include "runtime/backends/vulkan/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/backends/vulkan/object.h"
+#include "runtime/backends/vulkan/segment.h"
+
+namespace lazyrt {
+
+extern const Shader copy_unless_failed_shader;
+
+namespace {
+
+constexpr uint64_t kLeastStaging = uint64_t{1} << 20, kMostStaging = uint64_t{64} << 20;
+
+constexpr uint64_t in_words(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+uint8_t* behind(void* address, uint64_t bytes) { return static_cast<uint8_t*>(address) + bytes; }
+const uint8_t* behind(const void* address, uint64_t bytes) {
+  return static_cast<const uint8_t*>(address) + bytes;
+}
+
+void copy_or_clear(uint8_t* to, const void* from, uint64_t bytes) {
+  if (from == nullptr) {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator)
+    : program_(*program),
+      allocator_(allocator),
+      api_(program->device().api()),
+      timed_(timed),
+      copies_(program->device(), &program->pipelines(), &program->memory(), allocator),
+      batches_(allocator),
+      queued_(allocator),
+      segments_(allocator),
+      readbacks_(allocator) {}
+
+VulkanSession::~VulkanSession() {
+  VulkanDevice& gpu = program_.device();
+  if (is_running_) drain();
+  for (CopyBatch* batch : batches_) {
+    batch->recording.release(gpu, pool_);
+    destroy_object(batch, allocator_);
+  }
+  if (fence_ != VK_NULL_HANDLE) api_.DestroyFence(gpu.handle(), fence_, nullptr);
+  if (pool_ != VK_NULL_HANDLE) api_.DestroyCommandPool(gpu.handle(), pool_, nullptr);
+  if (error_word_ != nullptr) program_.memory().release(error_word_);
+  if (staging_ != nullptr) program_.memory().release(staging_);
+}
+
+Fault VulkanSession::make() {
+  VulkanDevice& gpu = program_.device();
+  VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  pool.queueFamilyIndex = gpu.queue_family();
+  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, gpu.handle(), &pool, nullptr, &pool_);
+  const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateFence, gpu.handle(), &fence, nullptr, &fence_);
+  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(Recorder::kErrorBytes, &error_word_));
+  VulkanPlace word;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, Recorder::kErrorBytes, &word));
+  error_mapped_ = reinterpret_cast<uint32_t*>(word.mapped);
+  *error_mapped_ = Recorder::kNoError;
+  copies_.begin(error_word_);
+  return {};
+}
+
+Fault VulkanSession::end_copies() {
+  if (!copies_.has_commands()) return {};
+  if (batches_used_ == batches_.size()) LAZYRT_RETURN_IF_ERROR(add_batch());
+  CopyBatch& batch = *batches_[batches_used_];
+  const uint64_t generation = program_.memory().generation();
+  if (batch.generation != generation || !batch.commands.is_same_as(copies_)) {
+    batch.commands.swap_commands(copies_);
+    batch.generation = generation;
+    LAZYRT_RETURN_IF_ERROR(batch.recording.record(device(), pool_, batch.commands, false));
+  }
+  ++batches_used_;
+  copies_.begin(error_word_);
+  return queued_.append(batch.recording.buffer);
+}
+
+Fault VulkanSession::add_batch() {
+  auto* batch = make_object<CopyBatch>(allocator_, &program_, allocator_);
+  if (batch == nullptr) return Fault(Error::kOutOfMemory, "no memory for the vulkan backend");
+  const Fault kept = batches_.append(batch);
+  if (!kept.ok()) destroy_object(batch, allocator_);
+  return kept;
+}
+
+Fault VulkanSession::submit(const VulkanSegment* segment) {
+  if (!segment->has_work()) return {};
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
+  LAZYRT_RETURN_IF_ERROR(end_copies());
+  LAZYRT_RETURN_IF_ERROR(segments_.append(segment));
+  return queued_.append(segment->buffer());
+}
+
+/// Room in the staging memory. REQUIRES: bytes <= kMostStaging.
+Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
+  if (staging_bytes_ - staged_ < bytes) LAZYRT_RETURN_IF_ERROR(make_room(bytes));
+  *offset = staged_;
+  staged_ += in_words(bytes);
+  return {};
+}
+
+/// Finishes what uses the staging memory; it is twice as large from then on.
+Fault VulkanSession::make_room(uint64_t bytes) {
+  drain();
+  const uint64_t wanted =
+      std::min(std::max({kLeastStaging, in_words(bytes), 2 * staging_bytes_}), kMostStaging);
+  if (staging_bytes_ == wanted) return {};
+  void* larger = nullptr;
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(wanted, &larger));
+  if (staging_ != nullptr) program_.memory().release(staging_);
+  staging_ = larger;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(staging_, wanted, &place));
+  staging_mapped_ = place.mapped;
+  staging_bytes_ = wanted;
+  return {};
+}
+
+Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
+  if (bytes == 0) return {};
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
+  if (place.mapped != nullptr && is_idle() && readbacks_.empty()) {
+    copy_or_clear(place.mapped, from, bytes);
+    return {};
+  }
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
+  for (uint64_t done = 0; done < bytes; done += kMostStaging) {
+    const uint64_t piece = std::min(bytes - done, kMostStaging);
+    uint64_t staged = 0;
+    LAZYRT_RETURN_IF_ERROR(stage(piece, &staged));
+    copy_or_clear(staging_mapped_ + staged, from == nullptr ? nullptr : behind(from, done), piece);
+    LAZYRT_RETURN_IF_ERROR(copies_.copy(behind(to, done), behind(staging_, staged), piece));
+  }
+  return {};
+}
+
+Fault VulkanSession::copy_out(void* to, const void* from, uint64_t bytes) {
+  if (bytes == 0) return {};
+  VulkanPlace place;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(from, bytes, &place));
+  for (uint64_t done = 0; done < bytes; done += kMostStaging) {
+    const uint64_t piece = std::min(bytes - done, kMostStaging);
+    Readback readback = {static_cast<uint8_t*>(to) + done, behind(from, done),
+                         place.mapped == nullptr ? nullptr : place.mapped + done, piece, false};
+    if (place.mapped == nullptr) LAZYRT_RETURN_IF_ERROR(stage_readback(&readback));
+    LAZYRT_RETURN_IF_ERROR(readbacks_.append(readback));
+  }
+  return {};
+}
+
+Fault VulkanSession::stage_readback(Readback* readback) {
+  uint64_t staged = 0;
+  LAZYRT_RETURN_IF_ERROR(stage(readback->bytes, &staged));
+  readback->is_staged = true;
+  readback->mapped = staging_mapped_ + staged;
+  return copies_.copy(behind(staging_, staged), readback->from, readback->bytes);
+}
+
+/// What follows may write over what is to be read.
+Fault VulkanSession::stage_readbacks() {
+  for (size_t i = 0; i < readbacks_.size(); ++i) {  // to make room may finish all
+    if (!readbacks_[i].is_staged) LAZYRT_RETURN_IF_ERROR(stage_readback(&readbacks_[i]));
+  }
+  return {};
+}
+
+/// Not behind an error of a node.
+Fault VulkanSession::copy(void* to, const void* from, uint64_t bytes) {
+  if (bytes == 0) return {};
+  LAZYRT_RETURN_IF_ERROR(stage_readbacks());
+  struct Push {
+    uint32_t words;
+  };
+  const Push push = {static_cast<uint32_t>(in_words(bytes) / 4)};
+  const VulkanOperand operands[] = {reads(from, bytes), writes(to, bytes), copies_.error_word()};
+  return copies_.dispatch(copy_unless_failed_shader, {}, operands, push,
+                          copies_.linear((push.words + uint64_t{3}) / 4));
+}
+
+Fault VulkanSession::start(VkFence fence) {
+  LAZYRT_RETURN_IF_ERROR(end_copies());
+  if (queued_.empty() && fence == VK_NULL_HANDLE) return {};
+  VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  info.commandBufferCount = static_cast<uint32_t>(queued_.size());
+  info.pCommandBuffers = queued_.data();
+  LAZYRT_RETURN_IF_ERROR(device().submit(info, fence));
+  queued_.clear();
+  is_running_ = true;
+  return {};
+}
+
+Fault VulkanSession::flush() { return start(VK_NULL_HANDLE); }
+
+Fault VulkanSession::wait(size_t* node) {
+  drain();
+  const Fault error = error_;
+  if (!error.ok()) *node = error_node_;
+  error_ = FirstFault();
+  error_node_ = 0;
+  return error;
+}
+
+void VulkanSession::drain() {
+  if (is_idle() && readbacks_.empty()) return;
+  const Fault fault = is_idle() ? Fault() : finish();
+  error_.add(fault);
+  for (const Readback& readback : readbacks_)
+    std::memcpy(readback.to, readback.mapped, static_cast<size_t>(readback.bytes));
+  readbacks_.clear();
+  queued_.clear();
+  segments_.clear();
+  copies_.begin(error_word_);
+  batches_used_ = 0;
+  staged_ = 0;
+}
+
+Fault VulkanSession::finish() {
+  const VkDevice handle = device().handle();
+  const Fault started = start(fence_);
+  is_running_ = false;
+  LAZYRT_RETURN_IF_ERROR(started);
+  LAZYRT_VK_RETURN_IF_ERROR(api_, WaitForFences, handle, 1, &fence_, VK_TRUE, UINT64_MAX);
+  LAZYRT_VK_RETURN_IF_ERROR(api_, ResetFences, handle, 1, &fence_);
+  return read_error_word();
+}
+
+Fault VulkanSession::read_error_word() {
+  const uint32_t code = *error_mapped_;
+  if (code == Recorder::kNoError) return {};
+  *error_mapped_ = Recorder::kNoError;
+  for (const VulkanSegment* segment : segments_) {
+    if (const Recorder::Failure* failure = segment->find_failure(code)) {
+      if (error_.ok()) error_node_ = failure->node;
+      return Fault(failure->error, failure->text)
+          .with_context("node %zu (%s)", failure->node, failure->op);
+    }
+  }
+  return Fault(Error::kInternal, "the device set an unknown error %u", code);
+}
+
+}  // namespace lazyrt

@@ -1,0 +1,94 @@
+#pragma once
+
+// What a session has of the device: its work in the order of the calls, which is submitted together
+// as late as possible, and the staging memory of its copies.
+
+#include "runtime/backends/vulkan/program.h"
+#include "runtime/backends/vulkan/recording.h"
+
+namespace lazyrt {
+
+class VulkanSegment;
+
+/// One thread at a time.
+class VulkanSession {
+ public:
+  VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator);
+  VulkanSession(const VulkanSession&) = delete;
+  VulkanSession& operator=(const VulkanSession&) = delete;
+  ~VulkanSession();
+
+  /// REQUIRES: called once, before the rest.
+  Fault make();
+  VulkanProgram& program() { return program_; }
+  VulkanDevice& device() { return program_.device(); }
+  VkCommandPool command_pool() const { return pool_; }
+  const void* error_word() const { return error_word_; }
+  /// Whether times of nodes are asked for.
+  bool is_timed() const { return timed_; }
+
+  // As Device says.
+  Fault submit(const VulkanSegment* segment);
+  Fault copy_in(void* to, const void* from, uint64_t bytes);
+  Fault copy_out(void* to, const void* from, uint64_t bytes);
+  Fault copy(void* to, const void* from, uint64_t bytes);
+  Fault flush();
+  Fault wait(size_t* node);
+
+ private:
+  /// Bytes that the host gets once all is done: from the device's memory itself, where it is mapped
+  /// and nothing is queued behind, else from the staging memory.
+  struct Readback {
+    uint8_t* to;
+    const void* from;  ///< address of the device
+    const uint8_t* mapped;
+    uint64_t bytes;
+    bool is_staged;
+  };
+
+  /// Copies between segments as they were recorded: a run that copies the same records nothing.
+  struct CopyBatch {
+    CopyBatch(VulkanProgram* program, const Allocator& allocator)
+        : commands(program->device(), &program->pipelines(), &program->memory(), allocator) {}
+    Recorder commands;
+    Recording recording;
+    uint64_t generation = 0;  ///< of the memory
+  };
+
+  bool is_idle() const { return !is_running_ && queued_.empty() && !copies_.has_commands(); }
+  /// Makes recorded copies a command buffer behind what is queued.
+  Fault end_copies();
+  Fault add_batch();
+  Fault stage(uint64_t bytes, uint64_t* offset);
+  Fault make_room(uint64_t bytes);
+  Fault stage_readback(Readback* readback);
+  Fault stage_readbacks();
+  Fault start(VkFence fence);
+  /// Submits what is queued, waits for it, and keeps the first error.
+  void drain();
+  Fault finish();
+  Fault read_error_word();
+
+  VulkanProgram& program_;
+  const Allocator allocator_;
+  const VulkanApi& api_;
+  const bool timed_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkFence fence_ = VK_NULL_HANDLE;
+  void* error_word_ = nullptr;
+  uint32_t* error_mapped_ = nullptr;
+  void* staging_ = nullptr;
+  uint8_t* staging_mapped_ = nullptr;
+  uint64_t staging_bytes_ = 0, staged_ = 0;
+  Recorder copies_;  ///< not yet a command buffer
+  List<CopyBatch*> batches_;
+  size_t batches_used_ = 0;
+  List<VkCommandBuffer> queued_;         ///< not submitted
+  List<const VulkanSegment*> segments_;  ///< queued or running
+  List<Readback> readbacks_;
+  bool is_running_ = false;
+  FirstFault error_;
+  size_t error_node_ = 0;
+};
+
+}  // namespace lazyrt

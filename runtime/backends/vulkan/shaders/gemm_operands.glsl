@@ -1,0 +1,74 @@
+// Operands of products of matrices, with a bias of each column and a clamp. Include it behind a push block with
+//
+//   uint rows, columns, depth;  of y and its sum
+//   uint b_pitch, y_pitch;      elements from row to row of b as it lies in memory, and of y
+//   uint flags;                 made by gemm_flags (kernels/common/gemm_vk.h)
+//   float low, high;
+//   uint splits;                parts of the depth that are summed apart, in gemm_sum.comp together
+
+const uint kQuadsA = 1u, kQuadsB = 2u, kQuadsY = 4u;  // may be read and written in fours
+const uint kByDepth = 8u;                             // b is [columns, depth]
+const uint kHasBias = 16u;
+
+bool has(uint flag) { return (push.flags & flag) != 0u; }
+
+// Each operand as numbers and as fours.
+layout(binding = 0, std430) readonly buffer A { float a1[]; };
+layout(binding = 0, std430) readonly buffer AQuads { vec4 a4[]; };
+layout(binding = 1, std430) readonly buffer B { float b1[]; };
+layout(binding = 1, std430) readonly buffer BQuads { vec4 b4[]; };
+layout(binding = 2, std430) readonly buffer Bias { float bias1[]; };
+layout(binding = 3, std430) writeonly buffer Y { float y1[]; };
+layout(binding = 3, std430) writeonly buffer YQuads { vec4 y4[]; };
+
+// Where the matrices of this workgroup begin.
+uint a_begin, b_begin, bias_begin, y_begin;
+
+/// Elements from where the operands begin.
+void begin_matrices(uint a, uint b, uint bias, uint y) {
+  a_begin = push.begin[0] + a;
+  b_begin = push.begin[1] + b;
+  bias_begin = push.begin[2] + bias;
+  y_begin = push.begin[3] + y;
+}
+
+/// The levels of depth of this part, the end excluded; parts begin at multiples of 16.
+uvec2 part_of_depth(uint split) {
+  const uint each = ((push.depth + push.splits - 1u) / push.splits + 15u) / 16u * 16u;
+  return min(uvec2(split * each, (split + 1u) * each), uvec2(push.depth));
+}
+
+uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
+
+/// b[k][column ... column + 3].
+vec4 b_quad(uint k, uint column) {
+  if (k >= push.depth || column >= push.columns) return vec4(0.0);
+  const uint step = has(kByDepth) ? push.b_pitch : 1u;
+  const uint at = b_begin + (has(kByDepth) ? column * push.b_pitch + k : k * push.b_pitch + column);
+  if (has(kQuadsB) && step == 1u) return b4[at / 4u];
+  vec4 v = vec4(b1[at], 0.0, 0.0, 0.0);
+  if (column + 1u < push.columns) v.y = b1[at + step];
+  if (column + 2u < push.columns) v.z = b1[at + 2u * step];
+  if (column + 3u < push.columns) v.w = b1[at + 3u * step];
+  return v;
+}
+
+float clamped(float x) {
+  if ((floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u) return x;  // NaN: drivers may take it that there is none
+  return x < push.low ? push.low : x > push.high ? push.high : x;
+}
+
+/// y[y_row][column ... column + 3] = v + bias, clamped, if `row` is one of the product and what is inside.
+void store_at(uint row, uint y_row, uint column, vec4 v) {
+  if (row >= push.rows || column >= push.columns) return;
+  for (uint c = 0u; c < 4u; ++c) {
+    if (has(kHasBias) && column + c < push.columns) v[c] += bias1[bias_begin + column + c];
+    v[c] = clamped(v[c]);
+  }
+  const uint at = y_begin + y_row * push.y_pitch + column;
+  if (has(kQuadsY)) {
+    y4[at / 4u] = v;
+    return;
+  }
+  for (uint c = 0u; c < 4u && column + c < push.columns; ++c) y1[at + c] = v[c];
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+// Backends by the names that people give: "cpu", "reference", "vulkan", "auto".
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "lazyrt/runtime.h"
+#if LAZYRT_HAS_VULKAN
+#include "lazyrt/vulkan.h"
+#endif
+
+namespace lazyrt {
+
+/// Finds a backend by its name, and owns the device that "vulkan" opens when it is first asked for.
+/// Outlives the Programs that run on it. Not to be called by several threads at once.
+class BackendChoice {
+ public:
+  /// All names, "cpu" first; what this library lacks is among them and says so in find().
+  static constexpr const char* kNames[] = {"cpu", "reference", "vulkan", "auto"};
+
+  /// "vulkan": what the device refuses, the cpu runs. "auto": vulkan where there is a device, else
+  /// cpu. `device`: a number of Vulkan's, or -1 for the fastest kind; REQUIRES: the same in each
+  /// call. kInvalidArgument: no such name; kUnsupported: no such device, or built without Vulkan.
+  Result<const Backend*> find(const char* name, int device = -1) {
+    if (std::strcmp(name, "cpu") == 0) return cpu_backend();
+    if (std::strcmp(name, "reference") == 0) return reference_backend();
+    const bool is_auto = std::strcmp(name, "auto") == 0;
+    if (!is_auto && std::strcmp(name, "vulkan") != 0)
+      return Status(Error::kInvalidArgument,
+                    "no such backend; there are cpu, reference, vulkan, auto");
+    const Status status = open_vulkan(device);
+    if (status.ok()) return vulkan();
+    if (is_auto && status.error() == Error::kUnsupported) return cpu_backend();
+    return status;
+  }
+
+ private:
+#if LAZYRT_HAS_VULKAN
+  Status open_vulkan(int device) {
+    if (vulkan_) return {};
+    VulkanOptions options;
+    options.device = device;
+    options.fallback = cpu_backend();
+    Result<VulkanBackend> made = VulkanBackend::create(options);
+    if (made.ok()) vulkan_.emplace(std::move(*made));
+    return made.status();
+  }
+  const Backend* vulkan() const { return vulkan_->backend(); }
+
+  std::optional<VulkanBackend> vulkan_;
+#else
+  Status open_vulkan(int) const {
+    return Status(Error::kUnsupported, "this library was built without Vulkan (LAZYRT_VULKAN)");
+  }
+  const Backend* vulkan() const { return nullptr; }
+#endif
+};
+
+}  // namespace lazyrt

@@ -1,0 +1,135 @@
+// Operators on Vulkan: every conformance case against the reference.
+
+#include <cstring>
+
+#include "platforms/posix/conformance/expectations.h"
+#include "runtime/backends/vulkan/one_shot.h"
+#include "tests/conformance/case_run.h"
+#include "tests/conformance/case_table.h"
+#include "tests/support/case_bundle.h"
+#include "tests/vulkan/on_vulkan.h"
+
+namespace lazyrt {
+namespace {
+
+using test::kBackends;
+using test::kModes;
+using test::Mode;
+using test::new_validation_messages;
+using test::OnVulkan;
+
+TEST(VulkanValidation, Reports) {
+  if (!kBackends.is_validated()) GTEST_SKIP() << "no validation layers on this machine";
+  VulkanDevice device;
+  ASSERT_TRUE(Status(device.open({})).ok());
+  VulkanBuffer a, b;
+  ASSERT_TRUE(Status(device.make_buffer(64, &a)).ok());
+  ASSERT_TRUE(Status(device.make_buffer(64, &b)).ok());
+  ASSERT_TRUE(Status(copy_now(&device, a.buffer, {0, 0, 64}, b.buffer)).ok());
+  EXPECT_EQ(new_validation_messages(), "");
+  ASSERT_TRUE(Status(copy_now(&device, a.buffer, {0, 0, 0}, b.buffer)).ok());  // of nothing
+  EXPECT_THAT(new_validation_messages(), testing::HasSubstr("size"));
+  device.release_buffer(a);
+  device.release_buffer(b);
+}
+
+TEST(VulkanBackendTest, RefusesADeviceThatIsNotThere) {
+  VulkanOptions options;
+  options.device = 99;
+  const Result<VulkanBackend> made = VulkanBackend::create(options);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().error(), Error::kUnsupported);
+}
+
+// Cases.
+
+const Expectations& expectations() {
+  static std::string error;
+  static const Expectations all = Expectations::read(LAZYRT_VULKAN_EXPECTATIONS, &error);
+  EXPECT_EQ(error, "");
+  return all;
+}
+
+/// Some cases of one op in one mode: there are thousands, of milliseconds each.
+struct Part {
+  Mode mode;
+  const OpCases* op;
+  size_t first, end;
+};
+std::string part_name(const testing::TestParamInfo<Part>& test) {
+  return std::string(test.param.op->op->name) + "_" + std::to_string(test.param.first) + "_" +
+         test::mode_name(test.param.mode);
+}
+std::vector<Part> parts() {
+  constexpr size_t kCases = 200;
+  std::vector<Part> out;
+  for (const OpCases& op : all_cases()) {
+    if (op.op->kernels[static_cast<size_t>(KernelSlot::kVulkan)] == nullptr) continue;
+    for (size_t i = 0; i < op.cases.size(); i += kCases) {
+      for (const Mode mode : kModes)
+        out.push_back({mode, &op, i, std::min(i + kCases, op.cases.size())});
+    }
+  }
+  return out;
+}
+
+class VulkanCases : public OnVulkan<Part> {
+ protected:
+  void SetUp() override { open(GetParam().mode); }
+
+  /// Empty, or how the session's result differs from the reference's.
+  std::string disagreement(const CaseNode& node, const OpCase& c, Session* session) {
+    const CaseResult expected = run_kernel(node, node.op.def->reference, nullptr);
+    for (int round = 0; round < 2; ++round) {
+      size_t input = 0;
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        if (!c.operands[i].is_given()) continue;
+        const Status set = session->set_input(input++, node.operands[i].view());
+        if (!set.ok()) return set.message();
+      }
+      const Status ran = session->run();
+      if (ran.error() != expected.status.error())
+        return std::string("status: ") + ran.message() +
+               "; reference: " + expected.status.message();
+      for (size_t i = 0; ran.ok() && i < expected.outputs.size(); ++i) {
+        const TensorView& view = *session->output(i);
+        const GuardedTensor actual(view.dtype, view.shape);
+        if (view.bytes() != 0) std::memcpy(actual.view().data, view.data, view.bytes());
+        const std::string text = difference(expected.outputs[i], actual, c.tolerance);
+        if (!text.empty()) return "result " + std::to_string(i) + ": " + text;
+      }
+    }
+    return "";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ops, VulkanCases, testing::ValuesIn(parts()), part_name);
+
+TEST_P(VulkanCases, AgreeWithTheReference) {
+  const OpCases& op = *GetParam().op;
+  for (size_t i = GetParam().first; i < GetParam().end; ++i) {
+    const OpCase& c = op.cases[i];
+    const std::string id = std::string(op.op->name) + "/" + c.name;
+    SCOPED_TRACE(id + " LAZYRT_SEED=" + std::to_string(conformance_seed()));
+    const CaseNode node(*op.op, c, conformance_seed());
+    ASSERT_TRUE(node.inferred.ok()) << node.inferred.message();
+    test::BundleParts parts;
+    test::MethodBuilder b(&parts);
+    test::add_case_node(&b, default_ops(), c,
+                        [&](size_t operand) { return node.operands[operand].view().data; });
+    const test::Loaded loaded(parts, default_ops());
+    Result<Session> session = Session::create(loaded.method(), options_);
+    const Expectation expected = expectations().of(id);
+    if (!session.ok()) {
+      ASSERT_EQ(session.status().error(), Error::kUnsupported) << session.status().message();
+      EXPECT_EQ(expected.kind, Expectation::Kind::kUnsupported)
+          << "expectations.txt needs the line\nUNSUPPORTED " << id << " "
+          << session.status().message();
+      continue;
+    }
+    EXPECT_NE(expected.kind, Expectation::Kind::kUnsupported) << "now supported: remove its line";
+    EXPECT_EQ(disagreement(node, c, &*session), "");
+  }
+}
+
+}  // namespace
+}  // namespace lazyrt
