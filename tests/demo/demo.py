@@ -1,6 +1,6 @@
 """The demo: two real models through lazy-export and lazy-run, checked against eager PyTorch.
 
-    python tests/demo/demo.py --bin-dir build/dev/bin [--work DIR] [--threads N] [--quick]
+    python tests/demo/demo.py --bin-dir build/dev/bin [--work DIR] [--threads N] [--backend vulkan] [--quick]
 
 (a) all-MiniLM-L6-v2 with its trained weights: sentences in, similarity table out.
 (b) a small CNN, trained here within seconds on scikit-learn's digits: every held-out image recognised
@@ -76,14 +76,14 @@ class Demo:
         print(self.call([self.exporter, model, "-o", bundle]).rstrip())
         say(f"bundle: {name}.lzb, {os.path.getsize(bundle) / 1e6:.2f} MB "
             f"({name}.pt2 {os.path.getsize(model) / 1e6:.2f} MB)")
-        self.call([self.runner, bundle, "--threads", str(self.args.threads)])
+        self.call([self.runner, bundle, "--backend", self.args.backend, "--threads", str(self.args.threads)])
         say("lazy-run reproduces the sample outputs kept in the bundle")
         return bundle
 
     def infer(self, bundle, inputs):
         """Outputs (numpy, in order) of lazy-run on {name: tensor}."""
         import numpy
-        command = [self.runner, bundle, "--threads", str(self.args.threads), "--json", "--output-dir",
+        command = [self.runner, bundle, "--backend", self.args.backend, "--threads", str(self.args.threads), "--json", "--output-dir",
                    self.path("outputs")]
         for name, tensor in inputs.items():
             numpy.save(self.path(name + ".npy"), tensor.contiguous().numpy())
@@ -99,7 +99,7 @@ class Demo:
         seconds, rounds = (0.3, 1) if self.args.quick else (1.5, 3)
         threads = self.args.threads
         result = interleave.measure({
-            "lazyrt": interleave.lazy_run_command(self.runner, bundle, threads, seconds),
+            "lazyrt": interleave.lazy_run_command(self.runner, bundle, threads, seconds, self.args.backend),
             "eager": interleave.eager_command(threads, seconds, module=saved)}, rounds)
         ours, eager = (result[n]["median_ms"] for n in ("lazyrt", "eager"))
         say(f"latency, {threads} thread(s), median of the best of {rounds} round(s): lazy-run {ours:.2f} ms, "
@@ -164,6 +164,7 @@ def main():
     parser.add_argument("--bin-dir", required=True, help="folder of lazy-export and lazy-run")
     parser.add_argument("--work", help="folder for the files made; default: a temporary one, removed at the end")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--backend", default="cpu", help="of lazy-run: cpu, vulkan, auto, reference")
     parser.add_argument("--quick", action="store_true", help="less training and timing; the same checks")
     args = parser.parse_args()
     try:
