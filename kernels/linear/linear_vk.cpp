@@ -16,6 +16,13 @@ Fault supports(const NodeSpec& node) {
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
+  const TensorSpec& y = context.node.outputs[0];
+  if (y.numel() == 0) return {};
+  LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, gemm_shader));
+  const auto columns = static_cast<uint64_t>(weight.shape[0]);
+  prepared->workspace_bytes = gemm_workspace_bytes(
+      y, count_gemm_groups(static_cast<uint64_t>(y.numel()) / columns, columns, 1),
+      static_cast<uint64_t>(weight.shape[1]));
   if (weight.constant == nullptr || weight.numel() == 0) return {};
   const PackedMatrix matrix = {static_cast<const float*>(weight.constant),
                                static_cast<size_t>(weight.shape[0]),
@@ -37,18 +44,18 @@ Fault run(void* packed, const RunContext& context) {
   push.rows = static_cast<uint32_t>(y.numel()) / push.columns;
   push.low = a.min();
   push.high = a.max();
-  gemm.a = reads(x);
-  gemm.b = reads(weight);
+  gemm.operands.a = reads(x);
+  gemm.operands.b = reads(weight);
   if (packed == nullptr) {
     push.flags = GemmPush::kByDepth;
   } else {
     const PackedMatrix matrix = {nullptr, push.columns, push.depth};
     push.b_pitch = static_cast<uint32_t>(matrix.pitch());
-    gemm.b = reads(packed, matrix.bytes());
+    gemm.operands.b = reads(packed, matrix.bytes());
   }
-  if (bias.present()) gemm.bias = reads(bias);
-  gemm.y = writes(y);
-  return record_gemm(recorder_of(context), gemm);
+  if (bias.present()) gemm.operands.bias = reads(bias);
+  gemm.operands.y = writes(y);
+  return record_gemm(recorder_of(context), gemm, context.workspace);
 }
 
 }  // namespace

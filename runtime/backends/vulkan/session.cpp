@@ -16,17 +16,17 @@ constexpr uint64_t kLeastStaging = uint64_t{1} << 20, kMostStaging = uint64_t{64
 
 constexpr uint64_t in_words(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
-/// `from` nullptr: zeros.
-void fill(uint8_t* to, const void* from, uint64_t bytes) {
-  if (from == nullptr)
-    std::memset(to, 0, static_cast<size_t>(bytes));
-  else
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-
 uint8_t* behind(void* address, uint64_t bytes) { return static_cast<uint8_t*>(address) + bytes; }
 const uint8_t* behind(const void* address, uint64_t bytes) {
   return static_cast<const uint8_t*>(address) + bytes;
+}
+
+void copy_or_clear(uint8_t* to, const void* from, uint64_t bytes) {
+  if (from == nullptr) {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
   if (place.mapped != nullptr && is_idle() && readbacks_.empty()) {
-    fill(place.mapped, from, bytes);
+    copy_or_clear(place.mapped, from, bytes);
     return {};
   }
   LAZYRT_RETURN_IF_ERROR(stage_readbacks());
@@ -141,7 +141,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
     const uint64_t piece = std::min(bytes - done, kMostStaging);
     uint64_t staged = 0;
     LAZYRT_RETURN_IF_ERROR(stage(piece, &staged));
-    fill(staging_mapped_ + staged, from == nullptr ? nullptr : behind(from, done), piece);
+    copy_or_clear(staging_mapped_ + staged, from == nullptr ? nullptr : behind(from, done), piece);
     LAZYRT_RETURN_IF_ERROR(copies_.copy(behind(to, done), behind(staging_, staged), piece));
   }
   return {};

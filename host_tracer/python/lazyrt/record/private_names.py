@@ -5,7 +5,6 @@ from torch import _compile, _decomp
 from torch._C import _functorch
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
-without_torch_function = torch._C.DisableTorchFunction  # what lazyrt computes would be taken for calls of the program
 function_modes, push_mode, pop_mode = _get_current_function_mode_stack, _push_mode, _pop_mode  # hooks and checkpoints of a backward pass would not be seen
 disabled_for_dynamo, decompositions = _compile._disable_dynamo, _decomp.global_decomposition_table  # the first capture would import torch._dynamo: seconds
 DYNAMO_CACHE = "__dynamo_disable"  # the same

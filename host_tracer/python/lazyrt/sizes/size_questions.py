@@ -141,7 +141,7 @@ class Observed(TorchFunctionMode):
     def __init__(self, log, namespaces):
         super().__init__()
         self.log = log
-        self._functions = with_functions(namespaces, {function: _of_sizes(function) for function in _MATH}, {"len": self._len})
+        self._functions = with_functions(namespaces, {function: _of_sizes(function) for function in _MATH}, {"len": self._len, **_BEST})
 
     def __enter__(self):
         self._functions.__enter__()
@@ -164,8 +164,11 @@ class Observed(TorchFunctionMode):
 
 def _of_sizes(function):
     @functools.wraps(function)
-    def call(*values):
+    def call(*values, **options):
         mine = next((value for value in values if isinstance(value, (Size, Real))), None)
-        return function(*values) if mine is None else _result(function, mine.log, *values)
+        return function(*values, **options) if mine is None or options else _result(function, mine.log, *values)
 
     return call
+
+
+_BEST = {"max": _of_sizes(max), "min": _of_sizes(min)}

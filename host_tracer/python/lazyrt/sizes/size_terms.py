@@ -3,6 +3,7 @@
 `n * 29 // 100` need not be found from what it is at some sizes: eager says how it is made. The exporter takes these numbers for candidates: one of them is an
 answer where it is right at every size at which the program was captured."""
 
+import functools
 import math
 import operator
 import random
@@ -74,6 +75,10 @@ class _Terms:
             return minus(first), parts
         if function is abs:
             return make("Max", first, minus(first)), 2 * parts
+        if function is max:
+            return functools.reduce(lambda a, b: make("Max", a, b), more, first), parts
+        if function is min:
+            return minus(functools.reduce(lambda a, b: make("Max", a, minus(b)), more, minus(first))), 2 * parts
         if function is math.ceil:
             return minus(make("Floor", minus(first))), parts
         if function in (operator.lshift, operator.rshift) and type(form[2]) is int and 0 <= form[2] < 62:

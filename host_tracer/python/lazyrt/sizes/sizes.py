@@ -12,7 +12,6 @@ from lazyrt.errors import ExportError, InputError
 
 _MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 24, 48, 5, 10, 20, 7, 14, 28, 56, 9, 128, 256)
 _MOST_BYTES = 2**32  # of an input
-_MOST_ALIKE = 8  # points at which inputs have one shape
 _CHECKED = 2  # sizes that are drawn, beside both ends
 _FOLLOWS = re.compile(r"(?:(\d+) *\* *)?([A-Za-z_]\w*) *(?:([+-]) *(\d+))?")  # "2*n + 1"
 
