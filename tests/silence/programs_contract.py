@@ -228,19 +228,3 @@ def environment():
     import os
 
     return lambda x: x * len(os.environ.get("HOME", ""))
-
-
-GROUPS = [frozenset([1, 2]), frozenset([1, 3]), frozenset([1, 4]), frozenset([1, 5])]
-SMALL, OTHER = frozenset(GROUPS), frozenset(reversed(GROUPS))
-
-
-@case((A, SMALL), [(A, SMALL), (B, SMALL), (A, OTHER), (B, OTHER)])
-def weights_of_groups_in_their_order():
-    def program(x, groups):
-        y = x
-        for i, group in enumerate(groups):
-            y = y + (i + 1) * sum(group)
-            y = y * 1.5
-        return y
-
-    return program

@@ -85,6 +85,7 @@ class ExportReport:
 
     @property
     def errors(self) -> list[Finding]:
+        """The findings that fail an export."""
         return [finding for finding in self.findings if finding.severity == "error"]
 
     @property

@@ -130,9 +130,10 @@ for _kind in (Size, Real):
     for _name, _function in _ARITHMETIC.items():
         setattr(_kind, f"__{_name}__", _computed(_function, False))
         setattr(_kind, f"__r{_name}__", _computed(_function, True))
-    for _name, _function in _UNARY.items():
-        setattr(_kind, _name, lambda self, *more, _function=_function: _result(_function, self.log, self, *more))
-    _kind.__bool__, _kind.__divmod__ = _is_not_zero, _divided
+    for _name, _unary in _UNARY.items():
+        setattr(_kind, _name, lambda self, *more, _unary=_unary: _result(_unary, self.log, self, *more))
+    for _name, _method in (("__bool__", _is_not_zero), ("__divmod__", _divided)):
+        setattr(_kind, _name, _method)
 
 
 class Observed(TorchFunctionMode):
