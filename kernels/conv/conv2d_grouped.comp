@@ -3,17 +3,7 @@
 // channels. b is [depth, all columns], or by depth. A depthwise one of 3 x 3 reads 27 fours for 36 of multiply-adds.
 #include "linear.glsl"
 #include "kernels/conv/conv_operands.glsl"
-
-layout(constant_id = 0) const bool kDepthwise = false;  ///< one channel in and out of a group
-
-/// x at this pixel for each of the four filters: channel c of their groups, which begin at `first`. 0 outside.
-vec4 load_quad(uint image, int h, int w, uint column, uvec4 first, uint c) {
-  if (!is_inside(h, w)) return vec4(0.0);
-  if (kDepthwise && has(kQuadsA)) return a4[pixel_at(image, h, w, column) / 4u];
-  vec4 x = vec4(0.0);
-  for (uint j = 0u; j < 4u && column + j < push.columns; ++j) x[j] = a1[pixel_at(image, h, w, first[j] + c)];
-  return x;
-}
+#include "kernels/conv/conv_grouped.glsl"
 
 void main() {
   const uint quads = (push.columns + 3u) / 4u, blocks = (push.out_width + 3u) / 4u;
@@ -24,9 +14,7 @@ void main() {
   if (out_row >= push.rows / push.out_width) return;
   begin_matrices(0u, 0u, 0u, 0u);
   const uint image = out_row / push.out_height;
-  const uint filters = push.columns / push.groups;  // of a group
-  uvec4 first = uvec4(column, column + 1u, column + 2u, column + 3u);
-  if (!kDepthwise) first = min(first, uvec4(push.columns - 1u)) / filters * push.group_channels;
+  const uvec4 first = first_channels(column);
   // Where the next tap meets what the next pixel met, one value is new.
   const bool slides = kDepthwise && push.stride_w == 1u && push.dilation_w == 1u;
   vec4 sums[4], x[4];
