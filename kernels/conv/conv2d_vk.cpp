@@ -20,13 +20,9 @@ bool is_product(const fb::Conv2d& a, const Shape& weight) {
   return weight[1] == 1 && weight[2] == 1 && a.groups() == 1 && a.stride_h() == 1 &&
          a.stride_w() == 1 && pads == 0;
 }
-/// A tile of a product would mostly be empty.
-bool is_grouped(const fb::Conv2d& a, const Shape& weight) {
-  return a.groups() > 1 && weight[0] / a.groups() < 24;
-}
 /// Of the weights as they are packed.
 int64_t groups_apart(const fb::Conv2d& a, const Shape& weight) {
-  return is_grouped(a, weight) ? 1 : a.groups();
+  return is_grouped(a.groups(), weight) ? 1 : a.groups();
 }
 
 /// Workgroups at least. REQUIRES: not grouped.
@@ -41,7 +37,7 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const TensorSpec& y = context.node.outputs[0];
   const auto& a = context.node.attrs.as<fb::Conv2d>();
-  if (y.numel() != 0 && !is_grouped(a, weight.shape)) {
+  if (y.numel() != 0 && !is_grouped(a.groups(), weight.shape)) {
     const Shape& s = weight.shape;
     prepared->workspace_bytes = gemm_workspace_bytes(y, count_groups(a, s, y.shape),
                                                      static_cast<uint64_t>(s[1] * s[2] * s[3]));
@@ -66,16 +62,6 @@ Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperand
   gemm.push.low = conv.low;
   gemm.push.high = conv.high;
   return record_gemm(recorder, gemm, workspace);
-}
-
-Fault record_grouped(Recorder& recorder, ConvPush push, const GemmOperands& operands) {
-  const uint32_t depthwise[] = {push.group_channels == 1 && push.columns == push.groups};
-  const uint64_t blocks = uint64_t{push.rows / push.out_width} * ((push.out_width + 3) / 4);
-  push.flags |= gemm_flags(operands, push.channels, push.b_pitch, push.columns);
-  VulkanOperand list[4];
-  list_gemm_operands(operands, list);
-  return recorder.dispatch(conv2d_grouped_shader, depthwise, list, push,
-                           recorder.linear(blocks * ((push.columns + 3) / 4)));
 }
 
 /// Products with a gathered left side.
@@ -109,7 +95,10 @@ Fault run(void* packed, const RunContext& context) {
   const GemmOperands operands = conv_operands(context, packed, matrix, &push);
   if (is_product(a, weight.shape))
     return record_product(recorder, push, operands, context.workspace);
-  if (is_grouped(a, weight.shape)) return record_grouped(recorder, push, operands);
+  if (is_grouped(a.groups(), weight.shape)) {
+    const uint64_t blocks = uint64_t{push.rows / push.out_width} * ((push.out_width + 3) / 4);
+    return record_grouped(recorder, conv2d_grouped_shader, push, operands, blocks);
+  }
   push.splits = choose_gemm_splits(count_groups(a, weight.shape, y.shape), push.depth);
   return record_windows(recorder, push, operands, context.workspace);
 }

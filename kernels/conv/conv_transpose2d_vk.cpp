@@ -8,7 +8,7 @@
 namespace lazyrt {
 
 extern const Kernel conv_transpose2d_vk;
-extern const Shader conv_transpose2d_shader;
+extern const Shader conv_transpose2d_shader, conv_transpose2d_grouped_shader;
 
 namespace {
 
@@ -19,11 +19,13 @@ Fault supports(const NodeSpec& node) {
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
-  LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, conv_transpose2d_shader));
-  if (weight.constant == nullptr || weight.numel() == 0) return {};
   const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
-  return prepare_packed_matrix(context, 1,
-                               packed_filters(weight.shape, weight.constant, a.groups()), prepared);
+  const bool grouped = is_grouped(a.groups(), weight.shape);
+  if (!grouped) LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, conv_transpose2d_shader));
+  if (weight.constant == nullptr || weight.numel() == 0) return {};
+  return prepare_packed_matrix(
+      context, 1, packed_filters(weight.shape, weight.constant, grouped ? 1 : a.groups()),
+      prepared);
 }
 
 /// How many pixels of y are of one position within the stride, at most.
@@ -42,11 +44,14 @@ Fault run(void* packed, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
-  push.rows = count_rows(push);
   push.kernel_step_h = push.stride_h / std::gcd(push.stride_h, push.dilation_h);
   push.kernel_step_w = push.stride_w / std::gcd(push.stride_w, push.dilation_w);
-  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, a.groups());
+  const bool grouped = is_grouped(a.groups(), weight.shape);
+  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, grouped ? 1 : a.groups());
   const GemmOperands operands = conv_operands(context, packed, matrix, &push);
+  if (grouped)
+    return record_grouped(recorder, conv_transpose2d_grouped_shader, push, operands, push.rows);
+  push.rows = count_rows(push);
   push.flags |= gemm_flags(operands, push.channels | push.group_channels, push.b_pitch,
                            push.y_pitch | push.columns);
   VulkanOperand list[4];

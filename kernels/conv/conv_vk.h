@@ -52,6 +52,22 @@ ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, con
   return push;
 }
 
+/// A tile of a product would mostly be empty: other shaders make four channels of all groups at a
+/// time.
+inline bool is_grouped(int64_t groups, const Shape& weight) {
+  return groups > 1 && weight[0] / groups < 24;
+}
+/// `shader` includes conv_grouped.glsl; so many invocations make four channels.
+inline Fault record_grouped(Recorder& recorder, const Shader& shader, ConvPush push,
+                            const GemmOperands& operands, uint64_t invocations) {
+  const uint32_t depthwise[] = {push.group_channels == 1 && push.columns == push.groups};
+  push.flags |= gemm_flags(operands, push.channels, push.b_pitch, push.columns);
+  VulkanOperand list[4];
+  list_gemm_operands(operands, list);
+  return recorder.dispatch(shader, depthwise, list, push,
+                           recorder.linear(invocations * ((push.columns + 3) / 4)));
+}
+
 /// OHWI weights as products read them, of `groups` groups that are apart.
 inline PackedMatrix packed_filters(const Shape& s, const void* from, int64_t groups) {
   return {static_cast<const float*>(from), static_cast<size_t>(s[0] / groups),
