@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/common/loops_vk.h"
 
 namespace lazyrt {
 
-extern const Shader copy_shader;
+extern const Shader copy_shader, transpose_shader;
 
 /// One side of a copy: a tensor, and where in it a position of the shape is, in elements.
 struct CopySide {
@@ -24,6 +26,51 @@ struct CopyPush {
 inline Fault copies(const NodeSpec& node) {
   const DType type = node.outputs[0].dtype;
   return dtype_size(type) == 0 ? no_shader("a copy", type) : Fault();
+}
+
+struct TransposePush {
+  uint32_t rows, columns, batches;
+  uint32_t row_step, batch_step;
+  uint32_t row_tiles;
+};
+
+constexpr int64_t transpose_tiles(int64_t extent) {
+  constexpr int64_t kTile = 16;  // as in transpose.comp
+  return (extent + kTile - 1) / kTile;
+}
+
+/// Whether the result is written in order and the operand is walked along the last dim but one, and
+/// both dims are long enough for tiles.
+inline bool is_transpose(const LoopNest<2>& nest, DType type, uint32_t most_groups) {
+  constexpr int64_t kLeast = 8;
+  const int last = nest.rank() - 1;
+  if (dtype_size(type) != 4 || last < 1 || last > 2) return false;
+  const int64_t rows = nest.extent(last), columns = nest.extent(last - 1);
+  return nest.stride(0, last - 1) == 1 && nest.stride(0, last) > 0 && nest.stride(0, 0) > 0 &&
+         rows >= kLeast && columns >= kLeast &&
+         transpose_tiles(rows) * transpose_tiles(columns) <= most_groups;
+}
+
+/// REQUIRES: is_transpose and `to` is the whole tensor.
+inline Fault record_transpose(Recorder& recorder, const LoopNest<2>& nest, const CopySide& to,
+                              const CopySide& from) {
+  const int last = nest.rank() - 1;
+  const bool is_batch = last == 2;
+  TransposePush push = {static_cast<uint32_t>(nest.extent(last)),
+                        static_cast<uint32_t>(nest.extent(last - 1)),
+                        is_batch ? static_cast<uint32_t>(nest.extent(0)) : 1,
+                        static_cast<uint32_t>(nest.stride(0, last)),
+                        is_batch ? static_cast<uint32_t>(nest.stride(0, 0)) : 0,
+                        0};
+  push.row_tiles = static_cast<uint32_t>(transpose_tiles(push.rows));
+  const VulkanGroups groups = {
+      push.row_tiles * static_cast<uint32_t>(transpose_tiles(push.columns)),
+      std::min(push.batches, recorder.limits().groups), 1};
+  const VulkanOperand operands[] = {
+      reads(static_cast<uint8_t*>(from.tensor.data) + from.first * 4,
+            from.tensor.bytes() - static_cast<uint64_t>(from.first) * 4),
+      writes(to.tensor)};
+  return recorder.dispatch(transpose_shader, {}, operands, push, groups);
 }
 
 /// Copies each position of `shape`. Of `to` nothing else is written.
@@ -51,6 +98,8 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
     has_places = has_places || nest.stride(1, d) != in_order;
     in_order *= nest.extent(d);
   }
+  if (!has_places && is_transpose(nest, to.tensor.dtype, recorder.limits().groups))
+    return record_transpose(recorder, nest, to, from);
   for (int d = 0; d < kMaxRank; ++d) {
     push.extents[d] = loops.extents[d];
     for (int n = 0; n < 2; ++n) push.strides[n][d] = loops.strides[n][d];

@@ -27,7 +27,8 @@ CaseList permute_cases() {
                     make("ones", {1, 5, 1, 3}, {2, 3, 0, 1}),
                     make("empty", {0, 3, 2}, {2, 0, 1}),
                     make("rank_six", {2, 1, 3, 2, 2, 3}, {5, 0, 3, 1, 4, 2}),
-                    make("large", {33, 65}, {1, 0})};
+                    make("large", {33, 65}, {1, 0}),
+                    make("large_each", {3, 20, 35}, {0, 2, 1})};
   for (DType dtype : {DType::kFloat64, DType::kFloat16, DType::kInt64, DType::kInt32, DType::kInt16,
                       DType::kInt8, DType::kUInt8}) {
     cases.push_back(make(dtype_name(dtype), {3, 4, 5}, {2, 0, 1}, dtype));

@@ -21,6 +21,14 @@ const uint8_t* behind(const void* address, uint64_t bytes) {
   return static_cast<const uint8_t*>(address) + bytes;
 }
 
+void copy_or_clear(uint8_t* to, const void* from, uint64_t bytes) {
+  if (from == nullptr) {
+    std::memset(to, 0, static_cast<size_t>(bytes));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
+
 }  // namespace
 
 VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator)
@@ -125,7 +133,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
   if (place.mapped != nullptr && is_idle() && readbacks_.empty()) {
-    std::memcpy(place.mapped, from, static_cast<size_t>(bytes));
+    copy_or_clear(place.mapped, from, bytes);
     return {};
   }
   LAZYRT_RETURN_IF_ERROR(stage_readbacks());
@@ -133,7 +141,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
     const uint64_t piece = std::min(bytes - done, kMostStaging);
     uint64_t staged = 0;
     LAZYRT_RETURN_IF_ERROR(stage(piece, &staged));
-    std::memcpy(staging_mapped_ + staged, behind(from, done), static_cast<size_t>(piece));
+    copy_or_clear(staging_mapped_ + staged, from == nullptr ? nullptr : behind(from, done), piece);
     LAZYRT_RETURN_IF_ERROR(copies_.copy(behind(to, done), behind(staging_, staged), piece));
   }
   return {};
