@@ -24,3 +24,4 @@ uint source(uint i) {
   }
   return from;
 }
+bool picks_fours() { return false; }

@@ -18,3 +18,4 @@ uint source(uint i) {
   if (at == kNowhere) return at;
   return (row / push.ids * uint(push.extent) + at) * push.inner + i % push.inner;
 }
+bool picks_fours() { return (push.inner & 3u) == 0u; }

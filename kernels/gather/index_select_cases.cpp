@@ -35,6 +35,7 @@ CaseList index_select_cases() {
   CaseList cases = {
       make("embedding", {10, 6}, 0, random_operand({2, 3}, Fill::integers(0, 9), DType::kInt64)),
       make("embedding_i32", {10, 33}, 0, random_operand({4}, Fill::integers(0, 9), DType::kInt32)),
+      make("fours", {7, 8}, 0, random_operand({5}, Fill::integers(-7, 6), DType::kInt64)),
       make("negative", {5, 3}, 0, ids({3}, {-1, -5, 4})),
       make("columns", {4, 7}, 1, ids({3}, {6, 0, 6})),
       make("middle", {2, 5, 3}, 1, ids({2, 2}, {1, 4, 0, 1})),

@@ -22,8 +22,8 @@ PUSH
   int divisor;  // 0: the elements of the window
 PUSH_END
 
-OPERAND(0, readonly, x);
-OPERAND(1, writeonly, y);
+#define Y_BINDING 1
+#include "kernels/common/channels.glsl"
 
 struct Range {
   int first, last, step;
@@ -45,18 +45,16 @@ Range adaptive_window(int o, int extent, int outputs) {
 }
 
 bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
-float combined(float a, float b) {
+float larger(float a, float b) { return is_nan(a) || a > b ? a : b; }
+vec4 combined(vec4 a, vec4 b) {
   if (kKind != kMax) return a + b;
-  return is_nan(a) || a > b ? a : b;
+  return vec4(larger(a.x, b.x), larger(a.y, b.y), larger(a.z, b.z), larger(a.w, b.w));
 }
 
 void main() {
   const uint i = invocation();
   if (i >= push.count) return;
-  const uint quads = (push.channels + 3u) / 4u;
-  const uint channel = i % quads * 4u;
-  const uint channels = min(push.channels - channel, 4u);
-  const uint pixel = i / quads;
+  const uint channel = first_channel(i), pixel = i / quads_of_pixel();
   const int ow = int(pixel % uint(push.out_width)), oh = int(pixel / uint(push.out_width) % uint(push.out_height));
   const uint image = pixel / uint(push.out_width) / uint(push.out_height) * uint(push.height);
   Range rows, columns;
@@ -70,11 +68,10 @@ void main() {
   vec4 sum = vec4(kKind == kMax ? uintBitsToFloat(0xff800000u) : 0.0);
   for (int h = rows.first; h < rows.last; h += rows.step) {
     for (int w = columns.first; w < columns.last; w += columns.step) {
-      const uint from = ((image + uint(h)) * uint(push.width) + uint(w)) * push.channels + channel;
-      for (uint c = 0u; c < channels; ++c) sum[c] = combined(sum[c], uintBitsToFloat(WORD(x, 0, from + c)));
+      sum = combined(sum, load_channels((image + uint(h)) * uint(push.width) + uint(w), channel));
     }
   }
   if (kKind != kMax && rows.first < rows.last && columns.first < columns.last)
     sum /= push.divisor != 0 ? float(push.divisor) : float(rows.count) * float(columns.count);
-  for (uint c = 0u; c < channels; ++c) WORD(y, 1, pixel * push.channels + channel + c) = floatBitsToUint(sum[c]);
+  store_channels(pixel, channel, sum);
 }

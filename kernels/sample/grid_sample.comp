@@ -18,9 +18,9 @@ PUSH
   uint align_corners;
 PUSH_END
 
-OPERAND(0, readonly, x);
 OPERAND(1, readonly, grid);
-OPERAND(2, writeonly, y);
+#define Y_BINDING 2
+#include "kernels/common/channels.glsl"
 
 struct Taps {
   int count;
@@ -110,9 +110,7 @@ Taps taps_of(float coordinate, int extent) {
 void main() {
   const uint i = invocation();
   if (i >= push.count) return;
-  const uint quads = (push.channels + 3u) / 4u;
-  const uint channel = i % quads * 4u, channels = min(push.channels - channel, 4u);
-  const uint point = i / quads;
+  const uint channel = first_channel(i), point = i / quads_of_pixel();
   const uint dims = kVolume ? 3u : 2u;
   Taps depth = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
   if (kVolume) depth = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims + 2u)), push.extents[0]);
@@ -127,13 +125,11 @@ void main() {
         const bool outside = at_d < 0 || at_h < 0 || at_w < 0;
         const uint pixel = outside ? 0u : uint((at_d * push.extents[1] + at_h) * push.extents[2] + at_w);
         const float weight = depth.weight[d] * rows.weight[j] * columns.weight[k];
-        for (uint c = 0u; c < channels; ++c) {
-          float v = 0.0;
-          if (!outside) v = uintBitsToFloat(WORD(x, 0, (image + pixel) * push.channels + channel + c));
-          sum[c] += weight * v;
-        }
+        vec4 v = vec4(0.0);
+        if (!outside) v = load_channels(image + pixel, channel);
+        sum += weight * v;
       }
     }
   }
-  for (uint c = 0u; c < channels; ++c) WORD(y, 2, point * push.channels + channel + c) = floatBitsToUint(sum[c]);
+  store_channels(point, channel, sum);
 }

@@ -46,6 +46,7 @@ void add_cases(const Form& form, CaseList* cases) {
   };
   add("", {2, 5, 7, 3}, random_operand({2, 4, 6, 2}, wide));
   add("_channels", {1, 6, 4, 37}, random_operand({1, 3, 5, 2}, wide));
+  add("_fours", {2, 4, 3, 8}, random_operand({2, 2, 3, 2}, wide));
   add("_one_pixel", {1, 1, 1, 2}, random_operand({1, 2, 3, 2}, wide));
   add("_batch_zero", {0, 3, 3, 2}, random_operand({0, 2, 2, 2}, wide));
   add("_no_points", {1, 3, 3, 2}, random_operand({1, 0, 2, 2}, wide));

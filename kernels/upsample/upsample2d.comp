@@ -18,8 +18,8 @@ PUSH
   uint align_corners;
 PUSH_END
 
-OPERAND(0, readonly, x);
-OPERAND(1, writeonly, y);
+#define Y_BINDING 1
+#include "kernels/common/channels.glsl"
 
 struct Taps {
   int count;
@@ -77,10 +77,7 @@ Taps taps_of(uint d, uint o, int extent) {
 void main() {
   const uint i = invocation();
   if (i >= push.count) return;
-  const uint quads = (push.channels + 3u) / 4u;
-  const uint channel = i % quads * 4u;
-  const uint channels = min(push.channels - channel, 4u);
-  const uint pixel = i / quads;
+  const uint channel = first_channel(i), pixel = i / quads_of_pixel();
   const uint image = pixel / push.out_width / push.out_height * uint(push.height);
   const Taps rows = taps_of(0u, pixel / push.out_width % push.out_height, push.height);
   const Taps columns = taps_of(1u, pixel % push.out_width, push.width);
@@ -88,11 +85,10 @@ void main() {
   for (int j = 0; j < rows.count; ++j) {
     vec4 row = vec4(0.0);
     for (int k = 0; k < columns.count; ++k) {
-      const uint from =
-          ((image + uint(rows.index[j])) * uint(push.width) + uint(columns.index[k])) * push.channels + channel;
-      for (uint c = 0u; c < channels; ++c) row[c] += columns.weight[k] * uintBitsToFloat(WORD(x, 0, from + c));
+      const uint from = (image + uint(rows.index[j])) * uint(push.width) + uint(columns.index[k]);
+      row += columns.weight[k] * load_channels(from, channel);
     }
     sum += rows.weight[j] * row;
   }
-  for (uint c = 0u; c < channels; ++c) WORD(y, 1, pixel * push.channels + channel + c) = floatBitsToUint(sum[c]);
+  store_channels(pixel, channel, sum);
 }

@@ -20,6 +20,7 @@ void add_cases(Mode mode, CaseList* cases) {
   };
   add("_double", {2, 4, 5, 3}, 8, 10, false, 2, 2);
   add("_sizes", {1, 4, 5, 3}, 7, 11, false, 0, 0);
+  add("_fours", {2, 3, 4, 8}, 5, 6, false, 0, 0);
   add("_shrink", {1, 9, 8, 2}, 4, 3, false, 0, 0);
   add("_scales", {1, 5, 6, 2}, 8, 9, false, 1.7, 1.6);
   add("_same", {1, 4, 4, 2}, 4, 4, false, 0, 0);
