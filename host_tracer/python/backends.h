@@ -2,6 +2,8 @@
 
 // Backends by the names that Python's users give.
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,6 +32,12 @@ inline const Backend* named_backend(const std::string& text) {
     if (device < 0 || name.size() + 1 + read != text.size() || (name != "vulkan" && name != "auto"))
       throw PythonError(Error::kInvalidArgument,
                         "no backend '" + text + "': a device is named as in vulkan:0");
+  }
+  const auto& names = BackendChoice::kNames;
+  if (std::find(std::begin(names), std::end(names), name) == std::end(names)) {
+    std::string known;
+    for (const char* each : names) known += (known.empty() ? "" : ", ") + std::string(each);
+    throw PythonError(Error::kInvalidArgument, "no backend '" + text + "'; there are " + known);
   }
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<BackendChoice>& choice = (*choices)[device];

@@ -39,6 +39,6 @@ def test_a_gpu_runs_all_nodes_or_its_absence_is_said(bundle):
 @pytest.mark.parametrize("name, says", [("gpu", "there are cpu, reference, vulkan, auto"), ("vulkan:", "vulkan:0"), ("vulkan:-1", "vulkan:0"),
                                         ("cpu:0", "vulkan:0"), ("vulkan:0x", "vulkan:0")])
 def test_unknown_names_are_refused(bundle, name, says):
-    with pytest.raises(lazyrt.Error, match="no backend|no such backend") as raised:
+    with pytest.raises(lazyrt.Error, match="no backend") as raised:
         lazyrt.load(bundle[0], backend=name)
     assert says in str(raised.value)
