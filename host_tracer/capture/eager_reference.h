@@ -50,11 +50,6 @@ struct EagerReference {
   /// Such numbers that stand together, in one text ("96x37") or tuple: sizes of several dims. May
   /// be empty itself.
   std::function<std::vector<std::vector<int64_t>>()> together;
-  /// From the first of these on, calls are told apart by the operators that the program calls and
-  /// the numbers that it gives them. All three may be empty.
-  std::function<void()> follow_paths;
-  std::function<void()> learn_path;  ///< the last call took a path that is known from now on
-  std::function<bool()> knows_path;  ///< whether the last call took such a path
 };
 
 }  // namespace lazyrt

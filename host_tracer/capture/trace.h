@@ -61,7 +61,7 @@ struct TraceValue {
   /// out.
   bool wrapped_number = false;
   /// Of a constant: the calls that made it without any input, in order, as JSON (format:
-  /// python/lazyrt/recipes.py); done again they give these bytes. Empty: not known.
+  /// python/lazyrt/record/recipes.py); done again they give these bytes. Empty: not known.
   std::string recipe;
   int32_t producer = -1;  ///< index into Trace::nodes
 };

@@ -20,7 +20,8 @@ struct DifferentialOptions {
   size_t calls = 12;           ///< of the program on a sample; more where it keeps something
   double search_seconds = 20;  ///< at most for the first node that differs
   bool rows_of_sizes = false;  ///< calls in a row at sizes beside the sample's, too
-  double sweep_seconds = 5;    ///< at most for a bundle at other sizes: see export_checked
+  size_t size_calls = 40;      ///< of the program at other sizes, behind each export
+  size_t size_captures = 2;    ///< of the program at some of these: see export_checked
   uint64_t seed = 1;           ///< of the altered inputs
   /// The traces are one program at several sizes, and no variants. There is time for each of them.
   bool sizes = false;

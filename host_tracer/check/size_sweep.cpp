@@ -15,7 +15,6 @@
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/dynamic/sweep_points.h"
-#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -23,8 +22,8 @@ namespace {
 /// How many times the bound a difference has to be for a suspicion: one evaluation of the program
 /// does not show all that rounding does.
 constexpr double kFar = 16;
-constexpr int kPlaces = 8;             ///< by which the inputs of that evaluation differ
-constexpr double kMostLearning = 0.4;  ///< of the sweep's seconds, for the paths that are known
+constexpr int kPlaces = 8;                ///< by which the inputs of that evaluation differ
+constexpr size_t kWithLargerNumbers = 4;  ///< at each such point inputs have larger numbers, too
 
 bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
   if (at::equal(ours, eager)) return false;  // most are, and the rest takes its time
@@ -36,70 +35,43 @@ using Inputs = std::vector<SampleTensor>;
 
 class Sweep {
  public:
-  struct Look {
-    bool parts = false;     ///< the results are far apart
-    bool new_path = false;  ///< the program takes a path that was not known
-  };
-
   Sweep(BundleRunner& runner, const Trace& sample, const SizeSweepOptions& options)
       : runner_(runner), sample_(sample), program_(*sample.eager), options_(options) {
     find_larger_numbers();
   }
 
-  /// The paths that the program takes at these points; none are followed where that takes long.
-  void learn_paths(const std::vector<SizePoint>& points, const DynamicShapes& shapes) {
-    constexpr size_t kFewest = 4;  // that say anything
-    if (!program_.follow_paths) return;
-    program_.follow_paths();
-    SpentTime spent;
-    for (size_t i = 0; i < points.size(); ++i) {
-      if (spent.seconds() > kMostLearning * options_.seconds) break;
-      learn_path(points[i], shapes);
-      follows_ = i + 1 >= std::min(points.size(), kFewest);
-      if (i == 0) spent = SpentTime();  // what is loaded once is no measure
-    }
-  }
+  size_t calls() const { return calls_; }
 
-  /// Nothing: one of both does not take this size.
-  std::optional<Look> look_at(const SizePoint& point, const DynamicShapes& shapes) {
+  /// Whether results are far apart there; nothing where one of both does not take this size.
+  std::optional<bool> parts_at(const SizePoint& point, const DynamicShapes& shapes) {
     const auto row = row_at(point, shapes);
     if (!row) return std::nullopt;
-    Look found;
     for (size_t i = 0; i < row->size(); ++i) {
-      const EagerRun eager = program_.call((*row)[i], i == 0);
-      const bool is_new = follows_ && eager.raised.empty() && !program_.knows_path();
-      const auto ours = eager.raised.empty() ? runner_.run((*row)[i], i == 0)
-                                             : Failure{Error::kUnsupported, eager.raised};
-      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional<Look>(found);
-      if (is_new) {
-        program_.learn_path();
-        found.new_path = true;
-      }
+      const EagerRun eager = call((*row)[i], i == 0);
+      if (!eager.raised.empty()) return i == 0 ? std::nullopt : std::optional(false);
+      const auto ours = runner_.run((*row)[i], i == 0);
+      if (!ours.ok()) return i == 0 ? std::nullopt : std::optional(false);
       bool moved = false;
-      found.parts = far_apart(ours->outputs, eager, [&] {
+      const bool parts = far_apart(ours->outputs, eager, [&] {
         moved = true;
         return moved_run(*row, i);
       });
-      if (found.parts || moved) break;
+      if (parts || moved) return parts;
     }
-    return found;
+    return false;
   }
 
  private:
-  void learn_path(const SizePoint& point, const DynamicShapes& shapes) {
-    const auto row = row_at(point, shapes);
-    for (size_t i = 0; row && i < row->size(); ++i) {
-      if (!program_.call((*row)[i], i == 0).raised.empty()) return;
-      program_.learn_path();
-    }
+  EagerRun call(const Inputs& inputs, bool reset) {
+    ++calls_;
+    return program_.call(inputs, reset);
   }
 
-  std::optional<std::vector<Inputs>> row_at(const SizePoint& point,
-                                            const DynamicShapes& shapes) const {
+  std::optional<std::vector<Inputs>> row_at(const SizePoint& point, const DynamicShapes& shapes) {
     auto inputs = inputs_at(point, shapes, sample_);
     if (!inputs.ok()) return std::nullopt;
     std::vector<Inputs> row = {*inputs};
-    if (larger_) row.push_back(larger(*inputs));
+    if (larger_ && points_++ % kWithLargerNumbers == 0) row.push_back(larger(*inputs));
     if (!sample_.states.empty()) row.push_back(std::move(*inputs));
     return row;
   }
@@ -116,20 +88,19 @@ class Sweep {
     constexpr Enlargement kWays[] = {{30, 7.5, 7, 5}, {30, 7.5, 3, 1}, {30, 7.5, 1, 0}};
     for (const Enlargement& way : kWays) {
       larger_ = way;
-      program_.call(sample_.sample_inputs, true);
-      if (program_.call(larger(sample_.sample_inputs), false).raised.empty()) return;
+      if (call(larger(sample_.sample_inputs), true).raised.empty()) return;
     }
     larger_.reset();
   }
 
   /// The call at place `last` of a row whose inputs differ in the last places.
-  EagerRun moved_run(const std::vector<Inputs>& row, size_t last) const {
+  EagerRun moved_run(const std::vector<Inputs>& row, size_t last) {
     EagerRun run;
     for (size_t i = 0; i <= last; ++i) {
       Inputs moved;
       for (const SampleTensor& input : row[i])
         moved.push_back(to_sample(nudged(from_sample(input), kPlaces, options_.seed, false)));
-      run = program_.call(moved, i == 0);
+      run = call(moved, i == 0);
     }
     return run;
   }
@@ -139,7 +110,7 @@ class Sweep {
   const EagerReference& program_;
   const SizeSweepOptions& options_;
   std::optional<Enlargement> larger_;
-  bool follows_ = false;
+  size_t points_ = 0, calls_ = 0;
 };
 
 }  // namespace
@@ -171,30 +142,22 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
                                const DynamicExport& sizes, const std::vector<SizePoint>& tried,
                                const SizeSweepOptions& options) {
   const at::NoGradGuard no_grad;
-  const SpentTime spent;
   NumberGroups numbers, together;
   if (sample.eager->numbers) numbers = sample.eager->numbers();
   if (sample.eager->together) together = sample.eager->together();
-  const auto points = sweep_points(sizes.shapes, sizes.sample, numbers, together);
+  const auto points =
+      sweep_points(sizes.shapes, sizes.sample, numbers, together, options.calls + tried.size());
   const std::set<SizePoint> known(tried.begin(), tried.end());
   auto runner = BundleRunner::make(bundle.program());
   if (!runner.ok()) return runner.failure();
   Sweep sweep(**runner, sample, options);
-  std::vector<SizePoint> captured = tried;
-  captured.insert(captured.end(), sizes.points.begin(), sizes.points.end());
-  sweep.learn_paths(captured, sizes.shapes);
   SizeSweep found;
-  for (size_t i = 0; i < points.size() && found.parting.size() < options.most_parting; ++i) {
-    if (spent.seconds() > options.seconds) {
-      found.left = points.size() - i;
-      break;
-    }
+  for (size_t i = 0; i < points.size() && sweep.calls() < options.calls; ++i) {
+    if (found.parting.size() == options.most_parting) break;
     if (options.progress) options.progress(i, points.size());
     if (known.count(points[i]) > 0) continue;
-    const auto seen = sweep.look_at(points[i], sizes.shapes);
-    if (!seen) continue;
-    (seen->parts ? found.parting : found.alike).push_back(points[i]);
-    if (seen->new_path) found.new_paths.push_back(points[i]);
+    const auto parts = sweep.parts_at(points[i], sizes.shapes);
+    if (parts) (*parts ? found.parting : found.alike).push_back(points[i]);
   }
   return found;
 }

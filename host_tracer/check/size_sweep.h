@@ -16,18 +16,16 @@
 namespace lazyrt {
 
 struct SizeSweepOptions {
-  double seconds = 5;       ///< of this thread's processor time (SpentTime)
-  size_t most_parting = 8;  ///< points that are told at once
+  size_t calls = 40;        ///< of the program, at most
+  size_t most_parting = 8;  ///< points that are reported at once
   uint64_t seed = 1;        ///< of inputs that differ in their last places
   /// Called at each point. May throw; it goes through.
   std::function<void(size_t done, size_t total)> progress;
 };
 
 struct SizeSweep {
-  std::vector<SizePoint> alike;      ///< points at which both give the same
-  std::vector<SizePoint> parting;    ///< where their results are far apart
-  std::vector<SizePoint> new_paths;  ///< of both: the first at which the program takes some path
-  size_t left = 0;                   ///< points for which there was no time
+  std::vector<SizePoint> alike;    ///< points at which both give the same
+  std::vector<SizePoint> parting;  ///< where their results are far apart
 };
 
 /// Whether results are further apart than rounding is likely to take them: a suspicion, which the
@@ -36,12 +34,11 @@ struct SizeSweep {
 bool far_apart(const std::vector<ResultValue>& ours, const EagerRun& eager,
                const std::function<EagerRun()>& moved);
 
-/// Runs the bundle and the program of `sample` at sweep_points, beside those `tried`, on the
-/// sample's inputs as they are stretched, after a reset, then on larger numbers, then, where the
-/// program has states, on the first again. Where the program can say which path it takes, those are
-/// told that it takes at none of the points `tried`. Sizes that one of both refuses are left out.
-/// Ends after some seconds, or where it has found some points. Fails where the bundle cannot be run
-/// at all. REQUIRES: sample.eager.
+/// Runs the bundle and the program of `sample` at sweep_points that were not `tried`, on the
+/// sample's inputs as they are stretched, after a reset; at some of the points on larger numbers,
+/// too, and, where the program has states, on the first again. Sizes that one of both refuses are
+/// left out. Ends after some calls, or where it has found some points. Fails where the bundle
+/// cannot be run at all. REQUIRES: sample.eager.
 Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
                                const DynamicExport& sizes, const std::vector<SizePoint>& tried,
                                const SizeSweepOptions& options);

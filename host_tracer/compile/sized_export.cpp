@@ -14,7 +14,6 @@
 #include "host_tracer/dynamic/optional_nodes.h"
 #include "host_tracer/dynamic/ranges.h"
 #include "host_tracer/passes/passes.h"
-#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
@@ -38,6 +37,7 @@ class Captures {
     }
   }
 
+  size_t count() const { return known_.size(); }
   /// Whether there can be more than those given.
   bool are_open() const { return sizes_.capture_at != nullptr; }
   std::vector<SizePoint> points() const {
@@ -159,25 +159,20 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// As many as there is time and memory for: what is solved has to hold there, too.
+  /// Drawn sizes, until the export has made that many captures: what is solved has to hold there,
+  /// too.
   Outcome<Done> add_drawn() {
-    constexpr size_t kMost = 40;
-    constexpr double kSeconds = 4;
-    constexpr size_t kMostKept = size_t{1} << 29;
-    const SpentTime spent;
-    size_t bytes = 0;
-    for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMost, 1)) {
-      if (spent.seconds() > kSeconds || bytes > kMostKept) break;
-      if (contains(points_, point)) continue;
-      LAZYRT_TRY(capture(point));
-      bytes += constant_bytes(imported_.front()) + constant_bytes(graphs_.front());
+    constexpr size_t kMostCaptures = 12;
+    for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMostCaptures, 1)) {
+      if (captures_->count() >= kMostCaptures) break;
+      if (!contains(points_, point)) LAZYRT_TRY(capture(point));
     }
     return Done{};
   }
 
   /// Captures at more sizes until no number may be one of several functions of them.
   Outcome<DynamicGraph> unify() {
-    constexpr int kMostMore = 40;
+    constexpr int kMostMore = 12;
     for (int more = 0;; ++more) {
       UnifyHints hints;
       auto dynamic = unify_graphs(graphs_, sizes_.shapes, points_, &hints);
@@ -204,13 +199,6 @@ class SizedGraphs {
     LAZYRT_TRY(add(point, **trace, options_, &of_this));
     if (!graphs_.empty()) return Done{};
     return run_passes(options_, &of_this);  // not as the others so far
-  }
-
-  static size_t constant_bytes(const Graph& graph) {
-    size_t bytes = 0;
-    for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id)
-      bytes += graph.value(id).constant.bytes;
-    return bytes;
   }
 
   const SizeSet& sizes_;

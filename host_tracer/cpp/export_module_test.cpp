@@ -161,6 +161,7 @@ TEST_F(CppExport, AnotherPathAtOneSizeIsARange) {
   };
   ModuleExportOptions options;
   options.dynamic = {{"x0", 0, "n", 8, 420}};
+  options.check.size_calls = 1000;
   const auto made = export_module(program, {torch::randn({37, 2})}, path_, options);
   ASSERT_TRUE(made.ok()) << made.failure().text;
   ASSERT_EQ(made->exported.variants.size(), 3u);
@@ -175,28 +176,13 @@ TEST_F(CppExport, ALimitAtOneSizeThatNoValueReachesIsARange) {
   const auto program = [](const Tensor& x) { return x.clamp_max(x.size(0) == 137 ? 1e3 : 1e9); };
   ModuleExportOptions options;
   options.dynamic = {{"x0", 0, "n", 8, 420}};
-  options.check.sweep_seconds = 60;
+  options.check.size_calls = options.check.size_captures = 1000;
   const auto made = export_module(program, {torch::randn({37, 2})}, path_, options);
   ASSERT_TRUE(made.ok()) << made.failure().text;
   for (const int64_t n : {8, 136, 137, 138, 420}) {
     const Tensor x = torch::randn({n, 2}) * 5000;
     test::expect_close(run({x}), program(x), std::to_string(n));
   }
-}
-
-TEST_F(CppExport, AnotherNumberAtOneRoundSizeOfALongRangeFails) {
-  const auto program = [](const Tensor& x) {
-    const SourceScope here(source_here());
-    return x * (x.size(0) == 16000 ? 0.5 : 1.5);
-  };
-  ModuleExportOptions options;
-  options.dynamic = {{"x0", 0, "n", 1, 20000}};
-  options.check.sweep_seconds = 60;
-  const auto refused = export_module(program, {torch::randn({1000})}, path_, options);
-  ASSERT_FALSE(refused.ok()) << refused->checked.sizes << " sizes, left "
-                             << refused->checked.sizes_left;
-  EXPECT_THAT(refused.failure().text, HasSubstr("n=16000"));
-  EXPECT_THAT(refused.failure().text, HasSubstr("export_module_test.cpp"));
 }
 
 TEST_F(CppExport, SizesWithoutAPatternFail) {

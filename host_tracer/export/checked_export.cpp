@@ -6,15 +6,13 @@
 
 #include "host_tracer/check/size_sweep.h"
 #include "host_tracer/compile/dynamic_dims.h"
-#include "host_tracer/support/spent_time.h"
 
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMostMoreSizes = 16;    ///< at which bundles were wrong, and that are captured
-constexpr size_t kMostNewPaths = 16;     ///< that are captured though results are alike
-constexpr double kOfSweepSeconds = 0.4;  ///< for captures behind a sweep
-constexpr size_t kMostFalse = 24;        ///< suspicions that come to nothing before no more are had
+constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and that are captured
+constexpr size_t kMostOthers = 16;     ///< at which another program was captured
+constexpr size_t kMostFalse = 24;      ///< suspicions that come to nothing before no more are had
 
 class CheckedExporter {
  public:
@@ -32,8 +30,7 @@ class CheckedExporter {
       const auto wrong = sweep(&made);
       if (!wrong.ok()) return wrong.failure();
       if (wrong->empty()) {
-        auto is_captured = capture_new_paths();
-        if (is_captured.ok() && !*is_captured) is_captured = capture_others(&made);
+        const auto is_captured = capture_others(&made);
         if (!is_captured.ok()) return is_captured.failure();
         if (!*is_captured) return made;
         continue;
@@ -66,19 +63,15 @@ class CheckedExporter {
 
   /// Points at which the bundle is wrong, which are among the traces now.
   Outcome<std::vector<SizePoint>> sweep(CheckedExport* made) {
-    const SpentTime spent;
     std::vector<SizePoint> tried = compared_points();
-    new_paths_.clear();
     alike_.clear();
     CheckReport& report = made->checked;
     for (size_t suspected = 0; suspected < kMostFalse;) {
-      auto found = sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried,
-                               sweep_options(check_.sweep_seconds - spent.seconds()));
+      auto found =
+          sweep_sizes(*made->bundle, traces_[0], *options_.dynamic, tried, sweep_options());
       if (!found.ok()) return found.failure();
       report.sizes += found->alike.size();
       alike_.insert(alike_.end(), found->alike.begin(), found->alike.end());
-      new_paths_.insert(new_paths_.end(), found->new_paths.begin(), found->new_paths.end());
-      report.sizes_left = found->left;
       if (found->parting.empty()) break;
       const auto is_wrong = confirm(*made->bundle, found->parting);
       if (!is_wrong.ok()) return is_wrong.failure();
@@ -90,9 +83,9 @@ class CheckedExporter {
     return std::vector<SizePoint>();
   }
 
-  SizeSweepOptions sweep_options(double seconds) const {
+  SizeSweepOptions sweep_options() const {
     SizeSweepOptions options;
-    options.seconds = seconds;
+    options.calls = check_.size_calls;
     options.seed = check_.seed;
     if (!check_.progress) return options;
     options.progress = [this](size_t done, size_t total) {
@@ -127,37 +120,22 @@ class CheckedExporter {
     return !checked->difference.empty();
   }
 
-  /// Captures the program where it takes paths that no capture has, though its results are those of
-  /// the bundle: it may be another one there. Whether there were any.
-  Outcome<bool> capture_new_paths() {
-    const std::vector<SizePoint> points = std::move(new_paths_);
-    new_paths_.clear();
-    bool any = false;
-    for (const SizePoint& point : points) {
-      if (++captured_paths_ > kMostNewPaths) break;
-      any = true;
-      if (!suspect(point)) LAZYRT_TRY(add_suspected(point));
-    }
-    return any;
-  }
-
-  /// Captures the program where it gave what the bundle gives, for some seconds: where it is
-  /// another one, inputs that were not tried may tell. Whether it is, at a point that is among the
+  /// Captures the program at some sizes where it gave what the bundle gives: where it is another
+  /// one, inputs that were not tried may tell. Whether it is, at a point that is among the
   /// traces now.
   Outcome<bool> capture_others(CheckedExport* made) {
-    const SpentTime spent;
-    for (size_t i = 0; i < alike_.size(); ++i) {
-      if (spent.seconds() > kOfSweepSeconds * check_.sweep_seconds) break;
+    const size_t count = std::min(alike_.size(), check_.size_captures);
+    for (size_t i = 0; i < count; ++i) {
       if (check_.progress)
         check_.progress("capture at other sizes", static_cast<int64_t>(i),
-                        static_cast<int64_t>(alike_.size()));
+                        static_cast<int64_t>(count));
       const auto trace = options_.dynamic->capture_at(alike_[i], false);
       if (!trace.ok()) return trace.failure();
       const auto is_other = made->exported.is_other_at(alike_[i], *trace);
       if (!is_other.ok()) return is_other.failure();
       ++made->checked.sizes_captured;
       if (!*is_other) continue;
-      if (++others_ > kMostNewPaths) return keep_parting(alike_[i]);
+      if (++others_ > kMostOthers) return keep_parting(alike_[i]);
       LAZYRT_TRY(add_suspected(alike_[i]));
       return true;
     }
@@ -170,16 +148,6 @@ class CheckedExporter {
     trace->suspected = true;
     traces_.push_back(std::move(*trace));
     return Done{};
-  }
-
-  /// Notes it in the trace at this point; whether there is one that is compared.
-  bool suspect(const SizePoint& point) {
-    for (Trace& trace : traces_) {
-      if (!trace.eager || point_of(options_.dynamic->shapes, trace) != point) continue;
-      trace.suspected = true;
-      return true;
-    }
-    return false;
   }
 
   Failure keep_parting(const SizePoint& point) const {
@@ -198,8 +166,6 @@ class CheckedExporter {
   DifferentialOptions check_;
   size_t more_ = 0;
   std::vector<SizePoint> alike_;  ///< where the last sweep found no difference
-  std::vector<SizePoint> new_paths_;
-  size_t captured_paths_ = 0;
   size_t others_ = 0;
 };
 

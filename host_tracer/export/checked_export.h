@@ -21,7 +21,7 @@ struct CheckedExport {
 };
 
 /// export_traces and check_bundle. Where extents vary and all is checked, the bundle also runs
-/// beside the program at many more sizes (sweep_sizes); where they part, the program is captured
+/// beside the program at more sizes (sweep_sizes); where they part, the program is captured
 /// there (options.dynamic->capture_at) and compared as elsewhere, and where that shows a difference
 /// the bundle is made again of these captures, too: the sizes become a range of their own, or the
 /// export fails by line. A difference that the check finds is no failure here: CheckReport has it.

@@ -1,5 +1,6 @@
 #include "host_tracer/export/publish.h"
 
+#include <tuple>
 #include <utility>
 
 #include "host_tracer/report/html.h"
@@ -70,6 +71,7 @@ Outcome<PublishedExport> publish_export(std::vector<Trace>* traces, const Export
   if (differs && !job.keep) return mismatch(summary, job.advice);
   if (!differs && job.checked && check.level != CheckLevel::kNone)
     job.checked(made->bundle->path());
+  if (job.counts) std::tie(summary.captures, summary.eager_calls) = job.counts();
   LAZYRT_TRY(describe_made(*made->bundle, job.path, &summary));
   if (!job.report_path.empty()) {
     LAZYRT_TRY(write_text_file(job.report_path, html_report(summary.bundle, &summary)));

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host_tracer/export/checked_export.h"
@@ -24,6 +25,8 @@ struct ExportJob {
   /// Called with the path of the bundle that the check has passed, before it is published. May
   /// throw; nothing is left behind then.
   std::function<void(const std::string& path)> checked;
+  /// Called after the check, or null: (runs of the program to trace it, its other runs).
+  std::function<std::pair<size_t, size_t>()> counts;
 };
 
 struct PublishedExport {

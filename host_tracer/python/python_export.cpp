@@ -25,6 +25,7 @@ Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
   job.unchecked = "check=\"none\"";
   job.advice = "either the program does what the capture cannot see, or this is a bug of LazyRT";
   job.checked = options.checked;
+  job.counts = options.counts;
   auto done = publish_export(&traces, job, std::move(summary));
   if (!done.ok()) return done.failure();
   return std::move(done->summary);

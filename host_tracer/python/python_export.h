@@ -23,6 +23,8 @@ struct PythonExportOptions {
   CheckLevel check = CheckLevel::kFull;  ///< against the program; a difference is a failure
   /// Called with the bundle's path after that, before it is published. May throw.
   std::function<void(const std::string& path)> checked;
+  /// Called after the check: (captures, calls of eager) so far.
+  std::function<std::pair<size_t, size_t>()> counts;
   std::optional<DynamicExport> dynamic;                   ///< see ExportOptions
   bool keep_samples = true;                               ///< in the bundle
   std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values

@@ -1,5 +1,5 @@
 // lazyrt._runtime: bundles run from Python. Knows nothing of torch or numpy: data comes and goes
-// through the buffer protocol; lazyrt/session.py makes arrays of it.
+// through the buffer protocol; lazyrt/bundles/session.py makes arrays of it.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -88,8 +88,7 @@ std::vector<std::string> check_sentences(const CheckReport& r) {
     lines.push_back("one call each at " + count(r.sizes, "more size", "more sizes") +
                     (r.sizes_captured > 0
                          ? ", captured at " + std::to_string(r.sizes_captured) + " of them"
-                         : "") +
-                    (r.sizes_left > 0 ? "; no time for " + std::to_string(r.sizes_left) : ""));
+                         : ""));
   }
   if (r.sample_only()) {
     lines.push_back("checked on the sample only" + (r.unchecked.empty() ? "" : ": " + r.unchecked));
@@ -114,7 +113,6 @@ nlohmann::ordered_json check_json(const CheckReport& r) {
           {"left_out", r.left_out},
           {"sizes", r.sizes},
           {"sizes_captured", r.sizes_captured},
-          {"sizes_left", r.sizes_left},
           {"undecided", r.undecided},
           {"worst", r.worst()},
           {"notes", r.notes},

@@ -44,7 +44,6 @@ struct CheckReport {
   size_t left_out = 0;                   ///< altered inputs beyond the most calls
   size_t sizes = 0;                      ///< at which the bundle ran beside the program, too
   size_t sizes_captured = 0;             ///< of them: at which the program was captured as well
-  size_t sizes_left = 0;                 ///< sizes for which there was no time
   int64_t undecided = 0;  ///< elements that differ, but so do eager's own under rounding
   std::vector<std::string> notes;
   std::vector<CheckLine> lines;  ///< by output

@@ -96,7 +96,8 @@ std::string verdict_section(const ExportSummary& s) {
   return std::string("<div class=\"verdict ") + verdict_class(s.verdict) + "\">" +
          verdict_name(s.verdict) + "</div><div><h1>" + html_escape(file_name(s.model)) +
          " <span class=soft>&rarr;</span> " + html_escape(file_name(s.bundle.path)) +
-         "</h1><p class=soft>" + verdict_sentence(s) + "</p></div>";
+         "</h1><p class=soft>" + verdict_sentence(s) + "</p><p class=soft>" +
+         html_escape(out_of_scope_text()) + "</p></div>";
 }
 
 std::string verdict_section(const BundleInfo& bundle) {
@@ -264,6 +265,7 @@ std::string numerics_section(const ExportSummary& s) {
   for (const std::string& sentence : check_sentences(s.check)) {
     out += "<p class=soft>" + html_escape(sentence) + "</p>\n";
   }
+  if (s.captures > 0) out += "<p class=soft>" + html_escape(runs_text(s)) + "</p>\n";
   if (s.check.lines.empty()) return out;
   std::string table =
       "<table><tr><th>output<th class=n>largest error<th class=n>eager's largest value<th "

@@ -96,7 +96,7 @@ Json source_json(const Source& source) {
   return {{"file", source.file}, {"line", source.line}, {"module", source.module_path}};
 }
 
-/// See host_tracer/VERDICTS.md, "The contract".
+/// Lines of a report.
 constexpr const char* kOutOfScope[] = {
     "not looked at: switches and tables of the process and of libraries, identity, types, strides "
     "and",
@@ -316,6 +316,16 @@ const char* finding_word(const Finding& finding) {
   return finding.allowed ? "allowed" : severity_name(finding.severity);
 }
 
+std::string out_of_scope_text() { return std::string(kOutOfScope[0]) + " " + kOutOfScope[1]; }
+
+std::string runs_text(const ExportSummary& s) {
+  if (s.captures == 0) return "";
+  const auto count = [](size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  return count(s.captures, "capture") + ", " + count(s.eager_calls, "call") + " of eager";
+}
+
 std::string allowed_text(const ExportSummary& summary) {
   std::string text;
   for (const auto& [id, count] : allowed_ids(summary.findings)) {
@@ -347,7 +357,8 @@ Json verdict_json(const ExportSummary& s) {
   return {{"verdict", verdict_name(s.verdict)}, {"findings", findings_json(s.findings)},
           {"allowed", allowed_ids(s.findings)}, {"guards", guards_json(s.guards)},
           {"syncs", syncs_json(s.syncs)},       {"states", s.states},
-          {"leaves", leaves_json(s.leaves)},    {"notes", s.notes}};
+          {"leaves", leaves_json(s.leaves)},    {"notes", s.notes},
+          {"out_of_scope", out_of_scope_text()}};
 }
 
 std::string summary_text(const ExportSummary& s) {
@@ -369,6 +380,7 @@ std::string summary_text(const ExportSummary& s) {
   if (!method.session_error.empty()) out << "  cpu cannot run it: " << method.session_error << "\n";
   out << reference_nodes_text(method);
   append_check(s, &out);
+  if (s.captures > 0) out << "  runs        " << runs_text(s) << "\n";
   out << "  seconds     trace " << decimals(s.seconds.trace, "%.2f") << ", passes "
       << decimals(s.seconds.passes, "%.2f") << ", emit " << decimals(s.seconds.emit, "%.2f")
       << ", check " << decimals(s.seconds.check, "%.2f") << "\n";
@@ -408,6 +420,8 @@ Json summary_json(const ExportSummary& s) {
        {"check", check_lines_json(s)},
        {"checked", check_json(s.check)},
        {"unchecked", s.check.unchecked},
+       {"captures", s.captures},
+       {"eager_calls", s.eager_calls},
        {"seconds",
         {{"trace", s.seconds.trace},
          {"passes", s.seconds.passes},

@@ -84,6 +84,8 @@ struct ExportSummary {
   std::vector<PassLine> passes;
   std::vector<std::string> notes;
   std::string size_doubt;  ///< ExportReport::size_doubt
+  size_t captures = 0;     ///< runs of the program to trace it; 0: they were not counted
+  size_t eager_calls = 0;  ///< its other runs, those of the check among them
   CheckReport check;
   StageTimes seconds;
   BundleInfo bundle;
@@ -100,6 +102,10 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);
 std::string verdict_text(const ExportSummary& summary);
 /// What a finding is called in a report: its severity, or "allowed".
 const char* finding_word(const Finding& finding);
+/// What no export looks at, in a sentence: see host_tracer/VERDICTS.md, "The contract".
+std::string out_of_scope_text();
+/// "2 captures, 14 calls of eager"; empty: they were not counted.
+std::string runs_text(const ExportSummary& summary);
 /// How many findings of each id were allowed: "baked-value 2, random 1"; empty: none.
 std::string allowed_text(const ExportSummary& summary);
 /// About a screen, the verdict first; ends in a newline.
@@ -109,7 +115,7 @@ std::string summary_text(const ExportSummary& summary);
 /// "checked", "seconds", ...}
 nlohmann::ordered_json summary_json(const ExportSummary& summary);
 /// The part of it that is known of a trace that gave no bundle: {"verdict", "findings", "allowed",
-/// "guards", "syncs", "states", "leaves", "notes"}
+/// "guards", "syncs", "states", "leaves", "notes", "out_of_scope"}
 nlohmann::ordered_json verdict_json(const ExportSummary& summary);
 
 }  // namespace lazyrt

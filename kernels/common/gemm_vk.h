@@ -2,6 +2,7 @@
 
 // Products of float matrices on Vulkan, as linear, matmul and pointwise convolutions record them.
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/common/check.h"
@@ -10,7 +11,7 @@
 
 namespace lazyrt {
 
-extern const Shader gemm_shader, gemv_shader;
+extern const Shader gemm_shader, gemv_shader, gemm_sum_shader;
 
 /// The push block of gemm_push.glsl.
 struct GemmPush {
@@ -20,6 +21,7 @@ struct GemmPush {
   uint32_t flags = 0;  ///< kByDepth where b is [columns, depth]; record_gemm adds the others
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+  uint32_t splits = 1;
   uint32_t extents[5] = {1, 1, 1, 1, 1};
   uint32_t a_steps[6] = {}, b_steps[6] = {};
 };
@@ -45,13 +47,30 @@ struct GemmTile {
 };
 constexpr GemmTile kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
 
-/// The largest tile of which there are enough to occupy a device.
+/// Products of as many rows have a shader of their own.
+constexpr uint32_t kGemvRows = 4;
+/// Workgroups that occupy a device.
+constexpr uint64_t kEnoughGroups = 128;
+
+/// The largest tile of which there are enough.
 inline const GemmTile& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
-  constexpr uint64_t kEnough = 128;
   for (const GemmTile& tile : kGemmTiles) {
-    if (rows > tile.rows / 2 && tile.count(rows, columns) * batches >= kEnough) return tile;
+    if (rows > tile.rows / 2 && tile.count(rows, columns) * batches >= kEnoughGroups) return tile;
   }
   return kGemmTiles[2];
+}
+
+/// Into how many parts, each summed by itself, the depth is split where `groups` workgroups are too
+/// few.
+inline uint32_t choose_gemm_splits(uint64_t groups, uint64_t depth) {
+  constexpr uint64_t kLeastDepth = 256, kMost = 16;
+  const uint64_t wanted = kEnoughGroups / std::max<uint64_t>(groups, 1);
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::min(wanted, depth / kLeastDepth), 1, kMost));
+}
+/// Of the least tiles.
+inline uint64_t count_gemm_groups(uint64_t rows, uint64_t columns, uint64_t batches) {
+  return batches * (rows <= kGemvRows ? (columns + 31) / 32 : kGemmTiles[2].count(rows, columns));
 }
 
 /// Workgroups in two dimensions where one is too short; the last ones have no work.
@@ -89,24 +108,73 @@ inline bool steps_in_quads(const uint32_t (&steps)[6]) {
   return true;
 }
 
-inline Fault record_gemm(Recorder& recorder, const Gemm& gemm) {
-  constexpr uint32_t kFewRows = 4;
+/// Where the parts of y go, without bias, if the depth is split.
+inline GemmOperands to_parts(const GemmOperands& gemm, uint32_t splits, void* workspace) {
+  if (splits == 1) return gemm;
+  return {gemm.a, gemm.b, {}, writes(workspace, splits * gemm.y.bytes)};
+}
+/// The push block of gemm_sum.comp.
+struct GemmSumPush {
+  uint32_t count, columns, splits, has_bias;
+  float low, high;
+};
+/// Adds the parts in the workspace.
+inline Fault record_gemm_sum(Recorder& recorder, const GemmOperands& gemm, GemmSumPush push,
+                             const void* workspace) {
+  push.count = static_cast<uint32_t>(gemm.y.bytes / sizeof(float));
+  push.has_bias = gemm.bias.address != nullptr;
+  const VulkanOperand parts = reads(workspace, push.splits * gemm.y.bytes);
+  const VulkanOperand operands[] = {parts, push.has_bias != 0 ? gemm.bias : parts, gemm.y};
+  return recorder.dispatch(gemm_sum_shader, {}, operands, push, recorder.linear(push.count));
+}
+
+/// `workspace` of gemm_workspace_bytes, or nullptr: the depth is not split.
+inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace = nullptr) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   GemmPush push = gemm.push;
-  const uint32_t rows = push.rows, columns = push.columns, batches = push.batches;
-  push.y_pitch = columns;
-  push.flags |= gemm_flags(gemm.operands, push.a_pitch | push.depth, push.b_pitch, columns);
+  const uint64_t groups = count_gemm_groups(push.rows, push.columns, push.batches);
+  if (workspace != nullptr) push.splits = choose_gemm_splits(groups, push.depth);
+  if (push.splits > 1) push.low = -kInfinity, push.high = kInfinity;
+  const GemmOperands parts = to_parts(gemm.operands, push.splits, workspace);
+  push.y_pitch = push.columns;
+  push.flags |= gemm_flags(parts, push.a_pitch | push.depth, push.b_pitch, push.columns);
   if (!steps_in_quads(push.a_steps)) push.flags &= ~kGemmQuadsA;
   if (!steps_in_quads(push.b_steps)) push.flags &= ~kGemmQuadsB;
   VulkanOperand operands[4];
-  list_gemm_operands(gemm.operands, operands);
-  if (rows <= kFewRows) {
-    const uint32_t constants[] = {rows == 1 ? 1 : kFewRows};
-    return recorder.dispatch(gemv_shader, constants, operands, push,
-                             spread_groups(recorder, uint64_t{batches} * ((columns + 31) / 32)));
+  list_gemm_operands(parts, operands);
+  if (push.rows <= kGemvRows) {
+    const uint32_t constants[] = {push.rows == 1 ? 1 : kGemvRows};
+    LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemv_shader, constants, operands, push,
+                                             spread_groups(recorder, groups * push.splits)));
+  } else {
+    const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
+    const uint64_t tiles = push.batches * tile.count(push.rows, push.columns);
+    LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemm_shader, tile.constants(), operands, push,
+                                             spread_groups(recorder, tiles * push.splits)));
   }
-  const GemmTile& tile = choose_gemm_tile(rows, columns, batches);
-  return recorder.dispatch(gemm_shader, tile.constants(), operands, push,
-                           spread_groups(recorder, batches * tile.count(rows, columns)));
+  if (push.splits == 1) return {};
+  const GemmSumPush sum = {0, push.columns, push.splits, 0, gemm.push.low, gemm.push.high};
+  return record_gemm_sum(recorder, gemm.operands, sum, workspace);
+}
+
+/// What record_gemm needs for this y if it may split the depth.
+inline size_t gemm_workspace_bytes(const TensorSpec& y, uint64_t groups, uint64_t depth) {
+  const uint32_t splits = choose_gemm_splits(groups, depth);
+  return splits == 1 ? 0 : splits * y.bytes();
+}
+
+/// Makes all pipelines of products by `shader`, which includes gemm.glsl, so that new sizes make
+/// none.
+inline Fault make_gemm_pipelines(const PrepareContext& context, const Shader& shader) {
+  VulkanPipelines& pipelines = preparation_of(context).program.pipelines();
+  VkPipeline made = VK_NULL_HANDLE;
+  for (const GemmTile& tile : kGemmTiles)
+    LAZYRT_RETURN_IF_ERROR(pipelines.find_or_make(shader, tile.constants(), &made));
+  for (const uint32_t rows : {1U, kGemvRows}) {
+    if (&shader != &gemm_shader) break;
+    LAZYRT_RETURN_IF_ERROR(pipelines.find_or_make(gemv_shader, {&rows, 1}, &made));
+  }
+  return pipelines.find_or_make(gemm_sum_shader, {}, &made);
 }
 
 /// A constant [groups, columns, depth] that is packed as [groups, depth, columns], each row a
@@ -119,11 +187,17 @@ struct PackedMatrix {
   size_t bytes() const { return std::max<size_t>(groups * depth * pitch(), 4) * sizeof(float); }
 };
 inline void pack_transposed(const PackedMatrix& m, float* to) {
+  constexpr size_t kBlock = 16;  // rows of `from` that are read side by side
   for (size_t g = 0; g < m.groups; ++g) {
     const float* from = m.from + g * m.columns * m.depth;
-    for (size_t k = 0; k < m.depth; ++k) {
-      for (size_t n = 0; n < m.pitch(); ++n) *to++ = n < m.columns ? from[n * m.depth + k] : 0.0F;
+    for (size_t first = 0; first < m.pitch(); first += kBlock) {
+      const size_t end = std::min(first + kBlock, m.pitch());
+      for (size_t k = 0; k < m.depth; ++k) {
+        for (size_t n = first; n < end; ++n)
+          to[k * m.pitch() + n] = n < m.columns ? from[n * m.depth + k] : 0.0F;
+      }
     }
+    to += m.depth * m.pitch();
   }
 }
 

@@ -17,11 +17,12 @@ void store_quad(uint row, uint column, vec4 v) { store_at(row, row, column, v); 
 void main() {
   const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
   const uint down = (push.rows + kTileRows - 1u) / kTileRows;
-  const uint group = workgroup() / (across * down), tile = workgroup() % (across * down);
-  if (group >= push.groups) return;
-  begin_group(group);
+  const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
+  if (product >= push.groups * push.splits) return;
+  const uint split = product % push.splits;
+  begin_group(product / push.splits, split);
   taps_across = push.kernel_width;
   tap_step = ivec2(push.dilation_h, push.dilation_w);
   own_depth = push.depth;
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, own_depth, has(kByDepth));
+  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, part_of_depth(split), has(kByDepth));
 }

@@ -29,16 +29,33 @@ int64_t groups_apart(const fb::Conv2d& a, const Shape& weight) {
   return is_grouped(a, weight) ? 1 : a.groups();
 }
 
+/// Workgroups at least. REQUIRES: not grouped.
+uint64_t count_groups(const fb::Conv2d& a, const Shape& weight, const Shape& y) {
+  const auto rows = static_cast<uint64_t>(y[0] * y[1] * y[2]);
+  const auto columns = static_cast<uint64_t>(weight[0] / a.groups());
+  if (is_product(a, weight)) return count_gemm_groups(rows, columns, 1);
+  return kGemmTiles[2].count(rows, columns) * static_cast<uint64_t>(a.groups());
+}
+
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
-  if (weight.constant == nullptr || weight.numel() == 0) return {};
+  const TensorSpec& y = context.node.outputs[0];
   const auto& a = context.node.attrs.as<fb::Conv2d>();
+  if (y.numel() != 0 && !is_grouped(a, weight.shape)) {
+    const Shape& s = weight.shape;
+    prepared->workspace_bytes = gemm_workspace_bytes(y, count_groups(a, s, y.shape),
+                                                     static_cast<uint64_t>(s[1] * s[2] * s[3]));
+    LAZYRT_RETURN_IF_ERROR(
+        make_gemm_pipelines(context, is_product(a, s) ? gemm_shader : conv2d_shader));
+  }
+  if (weight.constant == nullptr || weight.numel() == 0) return {};
   return prepare_packed_matrix(
       context, 1, packed_filters(weight.shape, weight.constant, groups_apart(a, weight.shape)),
       prepared);
 }
 
-Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperands& operands) {
+Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperands& operands,
+                     void* workspace) {
   Gemm gemm;
   gemm.operands = operands;
   gemm.push.rows = conv.rows;
@@ -48,14 +65,37 @@ Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperand
   gemm.push.flags = conv.flags;
   gemm.push.low = conv.low;
   gemm.push.high = conv.high;
-  return record_gemm(recorder, gemm);
+  return record_gemm(recorder, gemm, workspace);
 }
 
-Fault record_grouped(Recorder& recorder, const ConvPush& push, const VulkanOperand (&operands)[4]) {
+Fault record_grouped(Recorder& recorder, ConvPush push, const GemmOperands& operands) {
   const uint32_t depthwise[] = {push.group_channels == 1 && push.columns == push.groups};
   const uint64_t blocks = uint64_t{push.rows / push.out_width} * ((push.out_width + 3) / 4);
-  return recorder.dispatch(conv2d_grouped_shader, depthwise, operands, push,
+  push.flags |= gemm_flags(operands, push.channels, push.b_pitch, push.columns);
+  VulkanOperand list[4];
+  list_gemm_operands(operands, list);
+  return recorder.dispatch(conv2d_grouped_shader, depthwise, list, push,
                            recorder.linear(blocks * ((push.columns + 3) / 4)));
+}
+
+/// Products with a gathered left side.
+Fault record_windows(Recorder& recorder, ConvPush push, const GemmOperands& operands,
+                     void* workspace) {
+  const GemmSumPush sum = {0, push.y_pitch, push.splits, 0, push.low, push.high};
+  const GemmOperands parts = to_parts(operands, push.splits, workspace);
+  if (push.splits > 1) {
+    push.low = -std::numeric_limits<float>::infinity();
+    push.high = std::numeric_limits<float>::infinity();
+  }
+  push.flags |= gemm_flags(parts, push.channels | push.group_channels, push.b_pitch,
+                           push.y_pitch | push.columns);
+  VulkanOperand list[4];
+  list_gemm_operands(parts, list);
+  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
+  const uint64_t tiles = push.groups * tile.count(push.rows, push.columns) * push.splits;
+  LAZYRT_RETURN_IF_ERROR(recorder.dispatch(conv2d_shader, tile.constants(), list, push,
+                                           spread_groups(recorder, tiles)));
+  return push.splits == 1 ? Fault() : record_gemm_sum(recorder, operands, sum, workspace);
 }
 
 Fault run(void* packed, const RunContext& context) {
@@ -67,17 +107,11 @@ Fault run(void* packed, const RunContext& context) {
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
   const PackedMatrix matrix = packed_filters(weight.shape, nullptr, groups_apart(a, weight.shape));
   const GemmOperands operands = conv_operands(context, packed, matrix, &push);
-  if (is_product(a, weight.shape)) return record_product(recorder, push, operands);
-  const bool grouped = is_grouped(a, weight.shape);
-  const uint32_t read_at_once = grouped ? push.channels : push.channels | push.group_channels;
-  push.flags |= gemm_flags(operands, read_at_once, push.b_pitch, push.y_pitch | push.columns);
-  VulkanOperand list[4];
-  list_gemm_operands(operands, list);
-  if (grouped) return record_grouped(recorder, push, list);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
-  const uint64_t tiles = push.groups * tile.count(push.rows, push.columns);
-  return recorder.dispatch(conv2d_shader, tile.constants(), list, push,
-                           spread_groups(recorder, tiles));
+  if (is_product(a, weight.shape))
+    return record_product(recorder, push, operands, context.workspace);
+  if (is_grouped(a, weight.shape)) return record_grouped(recorder, push, operands);
+  push.splits = choose_gemm_splits(count_groups(a, weight.shape, y.shape), push.depth);
+  return record_windows(recorder, push, operands, context.workspace);
 }
 
 }  // namespace

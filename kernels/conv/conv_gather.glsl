@@ -43,9 +43,9 @@ vec4 load_a(uint slot, uint row, uint k) {
   return v;
 }
 
-/// Of a group. The bias and y begin with its channels.
-void begin_group(uint group) {
+/// Of a group and part of the depth. The bias and y begin with its channels.
+void begin_group(uint group, uint split) {
   first_channel = group * push.group_channels;
   const uint b_size = has(kByDepth) ? push.columns * push.depth : push.depth * push.b_pitch;
-  begin_matrices(0u, group * b_size, group * push.columns, group * push.columns);
+  begin_matrices(0u, group * b_size, group * push.columns, split * push.rows * push.y_pitch + group * push.columns);
 }

@@ -8,6 +8,7 @@ PUSH
   uint b_pitch, y_pitch;
   uint flags;
   float low, high;
+  uint splits;
   uint groups, images;
   uint height, width, channels, group_channels;
   uint out_height, out_width;

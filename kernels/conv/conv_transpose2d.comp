@@ -66,10 +66,10 @@ void main() {
   const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
   const uint phases = min(push.stride_h, push.out_height) * min(push.stride_w, push.out_width);
   if (product >= push.groups * phases) return;
-  begin_group(product / phases);
+  begin_group(product / phases, 0u);
   begin_phase(product % phases);
   taps_across = max(taps.y, 1u);
   tap_step = -ivec2(push.kernel_step_h * push.dilation_h / push.stride_h, push.kernel_step_w * push.dilation_w / push.stride_w);
   own_depth = taps.x * taps.y * push.group_channels;
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, own_depth, has(kByDepth));
+  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, uvec2(0u, own_depth), has(kByDepth));
 }

@@ -19,6 +19,7 @@ Fault supports(const NodeSpec& node) {
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
+  LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, conv_transpose2d_shader));
   if (weight.constant == nullptr || weight.numel() == 0) return {};
   const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
   return prepare_packed_matrix(context, 1,

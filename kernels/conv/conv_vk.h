@@ -12,6 +12,7 @@ struct ConvPush {
   uint32_t b_pitch, y_pitch;
   uint32_t flags;
   float low, high;
+  uint32_t splits;
   uint32_t groups, images;
   uint32_t height, width, channels, group_channels;
   uint32_t out_height, out_width;
@@ -31,6 +32,7 @@ ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, con
   push.y_pitch = u(y[3]);
   push.low = a.min();
   push.high = a.max();
+  push.splits = 1;
   push.groups = u(a.groups());
   push.images = u(x[0]);
   push.height = u(x[1]);

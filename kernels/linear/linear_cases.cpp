@@ -40,6 +40,10 @@ CaseList linear_cases() {
   clamped.attrs.AsLinear()->min = 0;
   clamped.attrs.AsLinear()->max = 6;
   cases.push_back(clamped);
+  clamped = make("deep_clamped", {6, 700}, 9);
+  clamped.attrs.AsLinear()->min = -1;
+  clamped.attrs.AsLinear()->max = 20;
+  cases.push_back(clamped);
   OpCase dynamic = make("dynamic_weights", {3, 5}, 4);
   dynamic.operands[1].constant = dynamic.operands[2].constant = false;
   cases.push_back(dynamic);

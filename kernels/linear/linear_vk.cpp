@@ -16,6 +16,13 @@ Fault supports(const NodeSpec& node) {
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
+  const TensorSpec& y = context.node.outputs[0];
+  if (y.numel() == 0) return {};
+  LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, gemm_shader));
+  const auto columns = static_cast<uint64_t>(weight.shape[0]);
+  prepared->workspace_bytes = gemm_workspace_bytes(
+      y, count_gemm_groups(static_cast<uint64_t>(y.numel()) / columns, columns, 1),
+      static_cast<uint64_t>(weight.shape[1]));
   if (weight.constant == nullptr || weight.numel() == 0) return {};
   const PackedMatrix matrix = {static_cast<const float*>(weight.constant),
                                static_cast<size_t>(weight.shape[0]),
@@ -48,7 +55,7 @@ Fault run(void* packed, const RunContext& context) {
   }
   if (bias.present()) gemm.operands.bias = reads(bias);
   gemm.operands.y = writes(y);
-  return record_gemm(recorder_of(context), gemm);
+  return record_gemm(recorder_of(context), gemm, context.workspace);
 }
 
 }  // namespace

@@ -58,28 +58,44 @@ Fault record_integers(Recorder& recorder, const GemmPush& push, const TensorView
                            operands, push, recorder.linear(quads(y.numel())));
 }
 
+/// REQUIRES: y has elements.
+GemmPush push_of(const OpAttrs& attrs, const Shape& a, const Shape& b, const Shape& y) {
+  GemmPush push;
+  push.rows = static_cast<uint32_t>(y.back(1));
+  push.columns = static_cast<uint32_t>(y.back(0));
+  push.depth = push.a_pitch = static_cast<uint32_t>(a.back(0));
+  push.b_pitch = static_cast<uint32_t>(b.back(0));
+  set_batches(a, b, y, &push);
+  if (attrs.as<fb::MatMul>().transpose_b()) push.flags = GemmPush::kByDepth;
+  return push;
+}
+
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  const NodeSpec& node = context.node;
+  const TensorSpec& y = node.outputs[0];
+  if (y.numel() == 0 || y.dtype != DType::kFloat32) return {};
+  const GemmPush push = push_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape, y.shape);
+  prepared->workspace_bytes =
+      gemm_workspace_bytes(y, count_gemm_groups(push.rows, push.columns, push.batches), push.depth);
+  return make_gemm_pipelines(context, gemm_shader);
+}
+
 Fault run(void*, const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const TensorView& b = context.inputs[1];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
   Gemm gemm;
-  GemmPush& push = gemm.push;
-  push.rows = static_cast<uint32_t>(y.shape.back(1));
-  push.columns = static_cast<uint32_t>(y.shape.back(0));
-  push.depth = push.a_pitch = static_cast<uint32_t>(a.shape.back(0));
-  push.b_pitch = static_cast<uint32_t>(b.shape.back(0));
-  set_batches(a.shape, b.shape, y.shape, &push);
-  if (context.attrs.as<fb::MatMul>().transpose_b()) push.flags = GemmPush::kByDepth;
-  if (a.dtype != DType::kFloat32) return record_integers(recorder_of(context), push, a, b, y);
+  gemm.push = push_of(context.attrs, a.shape, b.shape, y.shape);
+  if (a.dtype != DType::kFloat32) return record_integers(recorder_of(context), gemm.push, a, b, y);
   gemm.operands.a = reads(a);
   gemm.operands.b = reads(b);
   gemm.operands.y = writes(y);
-  return record_gemm(recorder_of(context), gemm);
+  return record_gemm(recorder_of(context), gemm, context.workspace);
 }
 
 }  // namespace
 
-const Kernel matmul_vk = {supports, nullptr, run, nullptr};
+const Kernel matmul_vk = {supports, prepare, run, nullptr};
 
 }  // namespace lazyrt

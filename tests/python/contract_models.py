@@ -104,16 +104,6 @@ def sums(a):
     return torch.as_tensor(b).sum(), (b > 1), b.reshape(3, 1)[::2], 3 - a
 
 
-class Doubling(list):
-    def __init__(self, values=()):
-        super().__init__([value * 2 for value in values])
-
-
-class Backwards(list):
-    def __iter__(self):
-        return reversed(list(self[i] for i in range(len(self))))
-
-
 @torch.jit.script
 def doubled_in_c(x):
     return x * 2
@@ -126,32 +116,6 @@ class Unpacks(struct.Struct):
 @dataclasses.dataclass
 class Failure(ValueError):
     code: int = 1
-
-
-def class_like(k, name="Plain"):
-    """Another class of a name."""
-    def scale(self):
-        return 3
-
-    made = {"__module__": __name__, "__qualname__": name, "factor": 1, "__init__": lambda self, **fields: self.__dict__.update(fields), "scale": scale}
-    return type(name, (), made if k else {**made, "scale": lambda self: 2})
-
-
-def kind_like(k):
-    """A member of an enum of one name, whose method is another one."""
-    if k:
-        class Kind(enum.Enum):
-            A = 1
-
-            def scale(self):
-                return 3.0
-    else:
-        class Kind(enum.Enum):
-            A = 1
-
-            def scale(self):
-                return 2.0
-    return Kind.A
 
 
 def by_array(x):

@@ -116,11 +116,6 @@ def key_of_a_float(x):
     return x * {True: 1.0}.get(x.sum().item(), 2.0)
 
 
-def by_type(x, n):
-    k = n.item()
-    return x * 2 if type(k) is int else x + 1
-
-
 def json_of_a_number(x, n):
     import json
     return x * len(json.dumps({"n": n.item()}))

@@ -203,17 +203,20 @@ class Cached(nn.Module):
 
 @pytest.mark.parametrize("model, check, most", [(torch.sin, "none", 1), (torch.sin, "sample", 3), (torch.sin, "full", 20),
                                                 (nn.Linear(4, 4), "full", 20), (Cached(), "full", 8 * 2 + 20)])
-def test_an_export_calls_eager_a_few_times(bundle, monkeypatch, model, check, most):
-    calls, call = [], lazyrt.exporting._Export.call_eagerly
+def test_an_export_calls_eager_a_few_times(bundle, tmp_path, model, check, most):
+    report = lazyrt.export(model, (torch.randn(4),), bundle, check=check, report=tmp_path / "report.html")
+    phases = 2 if isinstance(model, Cached) else 1
+    found = report.to_json()
+    assert checked(report)["eager_calls"] <= found["eager_calls"] <= most
+    assert 2 <= found["captures"] <= 2 * phases + (phases > 1) * 2
+    said = f"{found['captures']} captures, {found['eager_calls']} call"
+    assert said in report.summary and said in (tmp_path / "report.html").read_text()
 
-    def counted(*args, **more):
-        calls.append(None)
-        return call(*args, **more)
 
-    monkeypatch.setattr(lazyrt.exporting._Export, "call_eagerly", counted)
-    report = lazyrt.export(model, (torch.randn(4),), bundle, check=check)
-    assert len(calls) <= most
-    assert checked(report)["eager_calls"] <= len(calls)
+def test_each_report_says_what_is_out_of_scope(bundle, tmp_path):
+    report = lazyrt.export(torch.sin, (torch.randn(4),), bundle, report=tmp_path / "report.html")
+    for text in (" ".join(report.summary.split()), report.to_json()["out_of_scope"], (tmp_path / "report.html").read_text()):
+        assert "not looked at: switches and tables of the process" in text and "clocks, files, threads" in text
 
 
 def test_an_interrupt_ends_the_check(bundle):

@@ -1,7 +1,6 @@
 """Arguments of a loaded program: what is fixed is compared at each call. test_results.py has what it gives back."""
 
 import collections
-import copy
 import csv
 import decimal
 import functools
@@ -17,8 +16,8 @@ import types
 import numpy as np
 import pytest
 import torch
-from contract_models import (Apart, Backwards, Bits, Config, Doubling, Failure, Items, Level, Mode, Pair, Plain, Slotted, Unpacks, X, act, by_array,
-                             class_like, doubled_in_c, kind_like, loaded, normalised, other_act, refused, sums, with_defaults)
+from contract_models import (Apart, Bits, Config, Failure, Items, Level, Mode, Pair, Plain, Slotted, Unpacks, X, act, by_array, doubled_in_c, loaded,
+                             normalised, other_act, refused, sums, with_defaults)
 from torch import nn
 
 import lazyrt
@@ -107,13 +106,6 @@ def test_a_cycle_fails_the_export(bundle):
     cycle.append(cycle)
     with pytest.raises(lazyrt.ExportError, match="argument 'option.*levels deep"):
         lazyrt.export(lambda x, option: x + 1, (X, cycle), bundle)
-
-
-def test_class_attributes_are_part_of_an_object(bundle, monkeypatch):
-    program = loaded(lambda x, config: x * config.factor, (X, Plain()), bundle)
-    assert torch.equal(program(X, Plain()), X)
-    monkeypatch.setattr(Plain, "factor", 5)
-    refused(program, "'config'", X, Plain())
 
 
 # -------------------------------------------------------------------- defaults
@@ -262,8 +254,6 @@ def test_subclasses_are_no_plain_arrays(bundle, given):
 
 
 @pytest.mark.parametrize("bad, text", [
-    (nn.Parameter(torch.ones(2)), "input 'x' is a Parameter"),
-    (torch.ones(2, requires_grad=True), "input 'x' requires grad"),
     (torch.ones(2, device="meta"), "input 'x' is on the device meta"),
     (torch.eye(2).to_sparse(), "input 'x' is not dense"),
     (torch.ones(2, dtype=torch.complex64), "input 'x' has the dtype torch.complex64"),
@@ -276,6 +266,13 @@ def test_subclasses_are_no_plain_arrays(bundle, given):
 def test_inputs_that_bundles_do_not_have_are_named(bundle, bad, text):
     with pytest.raises(lazyrt.ExportError, match=text):
         lazyrt.export(lambda x: x, (bad,), bundle)
+
+
+@pytest.mark.parametrize("given", [X.clone().requires_grad_(), nn.Parameter(X.clone()), X.clone().requires_grad_() * 1])
+def test_an_example_that_requires_grad_is_detached(bundle, given):
+    program = loaded(lambda x: x * 2 if x.requires_grad else x * 3, (given,), bundle)
+    assert torch.equal(program(X + 1), (X + 1) * 3)
+    assert given.requires_grad and given.grad is None
 
 
 def test_inputs_are_values(bundle):
@@ -405,9 +402,8 @@ def test_torch_is_left_as_it_was(bundle):
     assert torch.from_numpy is before
 
 
-@pytest.mark.parametrize("container", [Doubling, Backwards, lambda values: collections.deque(values, maxlen=2),
-                                       lambda values: collections.defaultdict(list, zip("ab", values))],
-                         ids=["a list that doubles", "a list that turns round", "deque with maxlen", "defaultdict"])
+@pytest.mark.parametrize("container", [lambda values: collections.deque(values, maxlen=2), lambda values: collections.defaultdict(list, zip("ab", values))],
+                         ids=["deque with maxlen", "defaultdict"])
 def test_containers_that_are_others_when_made_anew_fail_the_export(bundle, container):
     class Holds(nn.Module):
         def forward(self, x, held):
@@ -439,7 +435,7 @@ def test_numbers_beyond_the_type_wrap(bundle, call):
 
 
 OBJECTS_OF_C = [functools.cmp_to_key(len), re.match("a", "ab"), csv.get_dialect("excel"), doubled_in_c, torch.futures.Future(), random.Random(1),
-                Unpacks("i"), Failure(2), np.frompyfunc(len, 1, 1), np.dtype("f4", metadata={"unit": "s"})]
+                Unpacks("i"), Failure(2), np.frompyfunc(len, 1, 1), operator.itemgetter(0)]
 
 
 @pytest.mark.parametrize("value", OBJECTS_OF_C, ids=lambda value: type(value).__name__)
@@ -447,59 +443,6 @@ OBJECTS_OF_C = [functools.cmp_to_key(len), re.match("a", "ab"), csv.get_dialect(
 def test_objects_with_memory_of_c_are_no_arguments(bundle, value, wrap):
     with pytest.raises(lazyrt.ExportError, match="cannot be compared from call to call"):
         lazyrt.export(lambda x, option: x * 2, (torch.ones(2), wrap(value)), bundle)
-
-
-@pytest.mark.parametrize("value, other", [
-    (operator.itemgetter(0), operator.itemgetter(1)),
-    (operator.itemgetter(0), operator.itemgetter(0, 1)),
-    (operator.attrgetter("T"), operator.attrgetter("T.shape")),
-    (operator.methodcaller("sum", 0), operator.methodcaller("sum", dim=0)),
-], ids=str)
-def test_getters_of_operator_are_compared_by_what_they_get(bundle, value, other):
-    lazyrt.export(lambda x, get: x * 2, (torch.ones(2), value), bundle)
-    program = lazyrt.load(bundle)
-    assert program(torch.ones(2), copy.copy(value)).tolist() == [2, 2]
-    with pytest.raises(lazyrt.InputError, match="'get"):
-        program(torch.ones(2), other)
-
-
-# -------------------------------------------------------------------- what is as it was by name, and another
-
-
-def test_a_class_that_is_made_later_by_the_same_name(bundle):
-    program = loaded(lambda x, o: x * o.factor, (X, Plain(k=1)), bundle)
-    assert torch.equal(program(X, Plain(k=1)), X)
-    refused(program, "of another class of the name", X, class_like(1)(k=1))
-
-
-def test_classes_made_in_a_function_are_told_apart_by_their_code(bundle):
-    program = loaded(lambda x, o: x * o.scale(), (X, class_like(1, "Local")(k=1)), bundle)
-    assert torch.equal(program(X, class_like(1, "Local")(k=1)), X * 3)
-    refused(program, "of another class of the name", X, class_like(0, "Local")(k=1))
-
-
-def test_enums_made_in_a_function_are_told_apart_by_their_code(bundle):
-    program = loaded(lambda x, o: x * o.scale(), (X, kind_like(1)), bundle)
-    assert torch.equal(program(X, kind_like(1)), X * 3)
-    refused(program, "'o'", X, kind_like(0))
-
-
-def test_attributes_of_a_function_are_fixed(bundle):
-    def gain(x, function):
-        return function(x) * getattr(function, "gain", 1.0)
-
-    program = loaded(gain, (X, act), bundle)
-    try:
-        act.gain = 4.0
-        refused(program, "'function'", X, act)
-        program = loaded(gain, (X, act), bundle)
-        assert torch.equal(program(X, act), X * 8)
-        act.gain = 5.0
-        refused(program, "'function'", X, act)
-        del act.gain
-        refused(program, "'function'", X, act)
-    finally:
-        vars(act).clear()
 
 
 def test_an_array_stands_for_a_tensor_where_nothing_asks(bundle):

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import lazyrt
-from lazyrt import fixed
+from lazyrt.bundles import fixed
 
 
 class Deep(nn.Module):

@@ -1,4 +1,4 @@
-"""A program is captured at a size of every way that it takes, by what it asks about sizes (lazyrt/size_points.py): shown by asking it at all sizes."""
+"""A program is captured at a size of every way that it takes, by what it asks about sizes (lazyrt/sizes/size_points.py): shown by asking it at all sizes."""
 
 import contextlib
 import itertools
@@ -6,8 +6,8 @@ import itertools
 import pytest
 import torch
 
-from lazyrt.size_points import points_that_differ
-from lazyrt.sizes import Symbol
+from lazyrt.sizes.size_points import points_that_differ
+from lazyrt.sizes.sizes import Symbol
 
 
 class Given:
@@ -25,7 +25,7 @@ def ways_found(body, ranges, sample):
             return body(torch.empty(point))
 
     captured = [list(sample), [least for least, *_ in ranges], [most for _, most, *_ in ranges]]
-    points = [*captured, *points_that_differ(Given(ranges, sample), run, captured)[0]]
+    points = [*captured, *points_that_differ(Given(ranges, sample), run, captured, [globals()])[0]]
     all_ways = {}
     for point in itertools.product(*(range(least, most + 1) for least, most, *_ in ranges)):
         all_ways.setdefault(run(list(point), None), []).append(point)

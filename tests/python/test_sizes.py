@@ -425,7 +425,7 @@ def test_sizes_that_the_program_asks_for(body, odd, tmp_path):
 
 
 def test_sizes_beyond_what_the_program_takes(tmp_path):
-    with pytest.raises(lazyrt.ExportError, match="does not take all sizes.*at seq=99: IndexError"):
+    with pytest.raises(lazyrt.ExportError, match="does not take all sizes.*at seq=100: IndexError"):
         lazyrt.export(Encoder().eval(), (torch.randint(0, 50, (1, 9)),), tmp_path / "m.lzb", dynamic={"ids": {1: ("seq", 1, 100)}})
 
 

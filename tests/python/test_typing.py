@@ -18,7 +18,7 @@ SETTINGS = """
 # What is checked is this package, not PyTorch.
 [mypy-torch.*,numpy.*]
 follow_imports = skip
-[mypy-lazyrt,lazyrt.comparing,lazyrt.session,lazyrt.report,lazyrt.errors,lazyrt._runtime,lazyrt._tracer]
+[mypy-lazyrt,lazyrt.driver.comparing,lazyrt.bundles.session,lazyrt.report,lazyrt.errors,lazyrt._runtime,lazyrt._tracer]
 disallow_untyped_defs = True
 disallow_incomplete_defs = True
 """
@@ -106,7 +106,9 @@ def test_the_package_says_that_it_is_typed():
 
 def public_names():
     """(name, object) of all that the package offers and of its classes' methods."""
-    from lazyrt import comparing, errors, report, session
+    from lazyrt import errors, report
+    from lazyrt.bundles import session
+    from lazyrt.driver import comparing
 
     offered = {f"lazyrt.{name}": getattr(lazyrt, name) for name in lazyrt.__all__}
     for module in (comparing, errors, report, session):  # what the package's functions give back, too
@@ -143,7 +145,7 @@ def test_help_shows_everything():
 
 
 def test_the_face_is_what_the_exporter_takes():
-    from lazyrt import exporting
+    from lazyrt.driver import exporting
 
     ours, theirs = (inspect.signature(f).parameters for f in (lazyrt.export, exporting.export))
     assert list(ours) == list(theirs)

@@ -1,11 +1,12 @@
 # Run by ctest: what LazyrtKeep.cmake makes of lists, among them wrong ones.
 file(REMOVE_RECURSE ${WORK_DIR})
 
+set(backends cpu reference)
 # keep(TEXT): `status` and `err` of a run with a list of that text.
 function(keep text)
   file(WRITE ${WORK_DIR}/a.ops "${text}")
   file(WRITE ${WORK_DIR}/selection.cmake "set(ROOT ${ROOT})\nset(HEADERS ${ROOT}/runtime/include)
-set(INPUTS ${WORK_DIR}/a.ops)\nset(TOOL)\nset(BACKENDS cpu reference)\nset(SELECTION [[it's \"quoted\"]])\n")
+set(INPUTS ${WORK_DIR}/a.ops)\nset(TOOL)\nset(BACKENDS ${backends})\nset(SELECTION [[it's \"quoted\"]])\n")
   execute_process(COMMAND ${CMAKE_COMMAND} -DFOLDER=${WORK_DIR} -P ${SCRIPT} ERROR_VARIABLE err RESULT_VARIABLE status)
   set(err "${err}" PARENT_SCOPE)
   set(status ${status} PARENT_SCOPE)
@@ -51,3 +52,14 @@ if(NOT before STREQUAL after)
   message(FATAL_ERROR "binary.cpp was written again")
 endif()
 holds(softmax.cpp "#define LAZYRT_KEPT_TYPES 0x2\n")
+
+# Facets of backends that the program uses, of operators that are kept.
+holds(facets.h "#define LAZYRT_CPU_binary &binary_cpu")
+holds(facets.h "#define LAZYRT_VK_binary nullptr")
+set(backends reference vulkan)
+keep("binary.Add f32\n")
+holds(facets.h "extern const Kernel binary_vk;")
+holds(facets.h "#define LAZYRT_VK_binary &binary_vk")
+holds(facets.h "#define LAZYRT_CPU_binary nullptr")
+holds(binary_vk.cpp "#include \"kernels/binary/binary_vk.cpp\"")
+holds(concat_vk.cpp "// Left out.")

@@ -202,11 +202,6 @@ def training_flag():
     return Net().eval()
 
 
-@case((A.clone().requires_grad_(),), [(A.clone().requires_grad_(),), (B,)])
-def requires_grad_argument():
-    return lambda x: x * 2 if x.requires_grad else x * 3
-
-
 @case((A,), [(A,), (A.double(),), (A[:1],)])
 def other_dtypes_and_shapes():
     return lambda x: x * 2

@@ -1,4 +1,4 @@
-# lazyrt_selective(TARGET model.lzb|model.ops ... [BACKENDS cpu|reference ...])
+# lazyrt_selective(TARGET model.lzb|model.ops ... [BACKENDS cpu|reference|vulkan ...])
 #
 # TARGET, a program or a static library that a program is made of, links lazyrt::runtime with those operators, functions and
 # element types alone that these bundles use: their kernels are compiled once more, from what an install brings along, and
@@ -8,7 +8,7 @@
 #   model.ops  what `lazy-run --ops model.lzb` printed: for a build that cannot run lazy-run. Bundles are listed by
 #              LAZYRT_OPS_TOOL (a lazy-run of the same version), else the lazy-run of this build or install, in
 #              CMAKE_CROSSCOMPILING_EMULATOR if there is one, else one in PATH.
-#   BACKENDS   the backends that the program uses; both if not given. `reference` alone leaves out XNNPACK.
+#   BACKENDS   the backends that the program uses; cpu and reference if not given. `reference` alone leaves out XNNPACK.
 # The same file serves builds in the tree and find_package(lazyrt); these set the global properties LAZYRT_KERNEL_ROOT (the
 # folder with kernels/), LAZYRT_PUBLIC_HEADERS (with lazyrt/) and LAZYRT_LAZY_RUN.
 
@@ -48,6 +48,9 @@ function(_lazyrt_kept_files root folder backends out)
     string(REGEX MATCH "LAZYRT_OP\\(([A-Za-z0-9]+), *([a-z0-9_]+), *([a-z0-9_]+)\\)" _ "${line}")
     set(stem ${root}/kernels/${CMAKE_MATCH_3}/${CMAKE_MATCH_2})
     list(APPEND files ${folder}/${CMAKE_MATCH_2}.cpp)
+    if("vulkan" IN_LIST backends AND EXISTS ${stem}_vk.cpp)
+      list(APPEND files ${folder}/${CMAKE_MATCH_2}_vk.cpp)
+    endif()
     if(NOT "cpu" IN_LIST backends OR NOT EXISTS ${stem}_cpu.cpp)
       continue()
     endif()
@@ -69,10 +72,14 @@ function(lazyrt_selective target)
     message(FATAL_ERROR "lazyrt_selective(${target}): name the bundles that it runs, or their lists")
   endif()
   foreach(backend IN LISTS S_BACKENDS)
-    if(NOT backend MATCHES "^(cpu|reference)$")
-      message(FATAL_ERROR "lazyrt_selective(${target}): there is no backend '${backend}', there are cpu and reference")
+    if(NOT backend MATCHES "^(cpu|reference|vulkan)$")
+      message(FATAL_ERROR "lazyrt_selective(${target}): there is no backend '${backend}', there are cpu, reference and vulkan")
     endif()
   endforeach()
+  get_property(has_vulkan GLOBAL PROPERTY LAZYRT_HAS_VULKAN)
+  if("vulkan" IN_LIST S_BACKENDS AND NOT has_vulkan)
+    message(FATAL_ERROR "lazyrt_selective(${target}): this LazyRT was built without Vulkan")
+  endif()
   if(NOT S_BACKENDS)
     set(S_BACKENDS cpu reference)
   endif()

@@ -17,7 +17,7 @@ namespace lazyrt {
 constexpr char kInterfaceKey[] = "lazyrt.interface";
 
 /// {"version", "parameters": [{"name", "kind", "item", "default"}], "result"}, as
-/// python/lazyrt/contract.py explains them, for a method called with
+/// python/lazyrt/bundles/contract.py explains them, for a method called with
 /// `arguments` (without self), whose tensors are named as by flatten_outputs(argument, its name),
 /// and its `result`, named from "out".
 std::string interface_json(const c10::FunctionSchema& method,
@@ -28,9 +28,9 @@ std::string interface_json(const c10::FunctionSchema& method,
 std::string flat_interface_json(const std::vector<std::string>& inputs,
                                 const std::vector<TraceOutput>& outputs);
 
-/// Names of inputs of which a call has to be as python/lazyrt/contract.py explains these words,
-/// since the program asks how its inputs lie in memory, or writes into them; and what it asks of
-/// the process.
+/// Names of inputs of which a call has to be as python/lazyrt/bundles/contract.py explains these
+/// words, since the program asks how its inputs lie in memory, or writes into them; and what it
+/// asks of the process.
 struct InputDemands {
   std::vector<std::string> contiguous, strides, whole, detached, distinct, plain, written;
   bool no_grad = false;

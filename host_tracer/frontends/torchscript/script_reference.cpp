@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "host_tracer/frontends/shared/call_paths.h"
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
 #include "host_tracer/frontends/torchscript/script_numbers.h"
@@ -57,22 +56,9 @@ class ScriptProgram {
   EagerRun call(const std::vector<SampleTensor>& samples, bool reset) {
     if (reset || !copy_) copy_ = copy_of(module_);
     const std::vector<at::Tensor> inputs = cloned_inputs(samples);
-    const auto run = [&] {
-      return eager_run(names_, gradients_,
-                       [&] { return run_in_eager(*copy_, inputs_.arguments(inputs)); });
-    };
-    if (!paths_) return run();
-    EagerRun result;
-    sizes_.clear();
-    for (const at::Tensor& input : inputs)
-      sizes_.insert(sizes_.end(), input.sizes().begin(), input.sizes().end());
-    path_ = watch_calls(inputs, [&] { result = run(); });
-    return result;
+    return eager_run(names_, gradients_,
+                     [&] { return run_in_eager(*copy_, inputs_.arguments(inputs)); });
   }
-
-  void follow_paths() { paths_ = CallPaths(); }
-  void learn_path() { paths_->learn(sizes_, path_); }
-  bool knows_path() const { return paths_->know(sizes_, path_); }
 
  private:
   const torch::jit::Module module_;
@@ -80,9 +66,6 @@ class ScriptProgram {
   const std::vector<std::string> names_;
   const bool gradients_;
   std::optional<torch::jit::Module> copy_;  ///< what the calls since the last reset have made of it
-  std::optional<CallPaths> paths_;          ///< where they are followed
-  CallPath path_;                           ///< of the last call
-  std::vector<int64_t> sizes_;              ///< of its inputs
 };
 
 /// Whether two tensors of the module, its attributes' among them, lie in one memory.
@@ -140,9 +123,6 @@ std::shared_ptr<const EagerReference> script_reference(const torch::jit::Module&
     return program->call(samples, reset);
   };
   reference->numbers = [module] { return numbers_in(module); };
-  reference->follow_paths = [program] { program->follow_paths(); };
-  reference->learn_path = [program] { program->learn_path(); };
-  reference->knows_path = [program] { return program->knows_path(); };
   return reference;
 }
 

@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lazyrt.bundles.session import Program, TensorInfo, load
+from lazyrt.bundles.trees import Record
 from lazyrt.errors import BundleError, CancelledError, Error, ExportError, GuardError, InputError, LimitError
-from lazyrt.session import Program, TensorInfo, load
-from lazyrt.trees import Record
 
 if TYPE_CHECKING:
-    from lazyrt.comparing import Comparison
+    from lazyrt.driver.comparing import Comparison
     from lazyrt.report import ExportReport
 
 __all__ = ["BundleError", "CancelledError", "Error", "ExportError", "GuardError", "InputError", "LimitError", "Program", "Record",
@@ -53,7 +53,7 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
     progress      called as progress(stage, done, total)
 
     Raises ExportError for what cannot be exported, with all reasons at once; exceptions of the model are its own."""
-    from lazyrt.exporting import export as run  # imports torch
+    from lazyrt.driver.exporting import export as run  # imports torch
 
     return run(model, args, path, kwargs=kwargs, dynamic=dynamic, allow=allow, second_trace=second_trace, check=check, keep_samples=keep_samples,
                report=report, progress=progress)
@@ -70,6 +70,6 @@ def compare(path: str | os.PathLike[str], model: Callable[..., Any], args: Any =
     bound             largest error of an element, relative to the largest of its value. 0: eager's own movement under rounding tells
 
     Returns a Comparison: `if not c.ok: print(c)`."""
-    from lazyrt.comparing import compare as run  # imports torch
+    from lazyrt.driver.comparing import compare as run  # imports torch
 
     return run(path, model, args, kwargs, backend, threads, bound, progress)

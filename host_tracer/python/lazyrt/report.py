@@ -84,6 +84,10 @@ class ExportReport:
         self._json: dict[str, Any] = {}
 
     @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+    @property
     def allowed(self) -> dict[str, int]:
         """How many findings of each id were let through."""
         return dict(collections.Counter(finding.id for finding in self.findings if finding.allowed))

@@ -3,6 +3,7 @@
 // A device of Vulkan: instance, logical device, queue, and what it can do.
 
 #include "runtime/backends/vulkan/api.h"
+#include "runtime/backends/vulkan/refusals.h"
 #include "runtime/core/allocator.h"
 #include "runtime/platform/threads.h"
 
@@ -51,6 +52,7 @@ class VulkanDevice {
   const VulkanApi& api() const { return api_; }
   VkDevice handle() const { return device_; }
   const VulkanLimits& limits() const { return limits_; }
+  VulkanRefusals& refusals() { return refusals_; }
   uint32_t queue_family() const { return family_; }
   /// Whether its queue can write times.
   bool has_clock() const { return has_clock_; }
@@ -91,6 +93,7 @@ class VulkanDevice {
   VkPhysicalDeviceMaintenance3Properties maintenance_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};
   VulkanLimits limits_;
+  VulkanRefusals refusals_;
   bool has_clock_ = false;
   Mutex queue_mutex_;
   uint64_t submissions_ = 0;

@@ -75,6 +75,7 @@ Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
 Fault takes(void* services, const OpEntry& op, const NodeSpec& node) {
   Fault why;
   if (find_kernel(op, KernelSlot::kVulkan, node, &why) == nullptr) return why;
+  LAZYRT_RETURN_IF_ERROR(session_of(services).device().refusals().check(op.name));
   const VulkanLimits& limits = session_of(services).device().limits();
   for (const TensorSpec& spec : node.inputs) LAZYRT_RETURN_IF_ERROR(check_operand(spec, limits));
   for (const TensorSpec& spec : node.outputs) LAZYRT_RETURN_IF_ERROR(check_operand(spec, limits));
@@ -171,5 +172,8 @@ const Backend* VulkanBackend::backend() const { return state_; }
 const char* VulkanBackend::device_name() const { return state_->gpu.properties().deviceName; }
 size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
 uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
+Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add(op); }
+size_t VulkanBackend::refused_count() const { return state_->gpu.refusals().count(); }
+const char* VulkanBackend::refused(size_t i) const { return state_->gpu.refusals().name(i); }
 
 }  // namespace lazyrt

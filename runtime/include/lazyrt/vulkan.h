@@ -4,6 +4,7 @@
 
 #include "lazyrt/error.h"
 #include "lazyrt/runtime.h"
+#include "lazyrt/self_test.h"
 
 namespace lazyrt {
 
@@ -41,9 +42,40 @@ class VulkanBackend {
   /// Submissions to the device so far; a run is one.
   uint64_t submission_count() const;
 
+  /// Sessions that are made from now on run nodes of this operator, by its name, on the fallback;
+  /// "" means all operators. kInvalidArgument: too many of them.
+  Status refuse(const char* op);
+  size_t refused_count() const;
+  /// REQUIRES: i < refused_count(). Lives as long as the backend.
+  const char* refused(size_t i) const;
+
  private:
   VulkanBackend() = default;
   VulkanBackendState* state_ = nullptr;
 };
+
+/// Runs the samples of all methods on the device, twice where all is right, before anything else is
+/// run there. An operator whose result is wrong is refused from then on, and the samples run again;
+/// where it cannot be named, all operators are. `trusted` is what values are compared with:
+/// cpu_backend(). Errors are those of self_test.
+inline Status self_test(VulkanBackend* backend, const Program& program, const Backend* trusted) {
+  SelfTestOptions options;
+  options.session.backend = backend->backend();
+  options.trusted = trusted;
+  for (size_t i = 0; i < program.method_count();) {
+    const Method method = program.method(i);
+    const Result<SelfTestResult> result = self_test(method, options);
+    if (!result.ok()) return result.status();
+    if (result->ok) {
+      ++i;
+      continue;
+    }
+    const size_t refused = backend->refused_count();
+    const bool is_new = result->is_located && backend->refuse(result->point.op).ok() &&
+                        backend->refused_count() > refused;
+    if (!is_new) return backend->refuse("");
+  }
+  return {};
+}
 
 }  // namespace lazyrt

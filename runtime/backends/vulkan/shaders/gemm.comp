@@ -12,8 +12,9 @@ vec4 load_b(uint k, uint column) { return b_quad(k, column); }
 void main() {
   const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
   const uint down = (push.rows + kTileRows - 1u) / kTileRows;
-  const uint batch = workgroup() / (across * down), tile = workgroup() % (across * down);
-  if (batch >= push.batches) return;
-  begin_batch(batch);
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, push.depth, has(kByDepth));
+  const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
+  if (product >= push.batches * push.splits) return;
+  const uint split = product % push.splits;
+  begin_batch(product / push.splits, split);
+  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, part_of_depth(split), has(kByDepth));
 }

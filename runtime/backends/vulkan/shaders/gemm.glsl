@@ -47,13 +47,14 @@ void stage(uint first_row, uint first_column, uint k, bool by_depth) {
   }
 }
 
-void multiply_tile(uint first_row, uint first_column, uint depth, bool by_depth) {
+/// Of the levels of depth part.x to part.y - 1; part.x is a multiple of 16, and part.y, too, or the end of all.
+void multiply_tile(uint first_row, uint first_column, uvec2 part, bool by_depth) {
   const uint t = gl_LocalInvocationIndex;
   const uint tx = t % kThreadColumns, ty = t / kThreadColumns;
   vec4 sums[kRows * kQuads];
   [[unroll]] for (uint i = 0u; i < kRows * kQuads; ++i) sums[i] = vec4(0.0);
   [[unroll]] for (uint s = 0u; s < kSlots; ++s) begin_row(s, first_row + s * 32u + t / 4u);
-  for (uint k = 0u; k < depth; k += kDepth) {
+  for (uint k = part.x; k < part.y; k += kDepth) {
     stage(first_row, first_column, k, by_depth);
     barrier();
     [[dont_unroll]] for (uint q = 0u; q < kDepth / 4u; ++q) {

@@ -3,10 +3,11 @@
 #include "gemm_push.glsl"
 #include "gemm_operands.glsl"
 
-void begin_batch(uint batch) {
+/// Of this batch and part of the depth, whose results are behind those of earlier parts.
+void begin_batch(uint batch, uint split) {
   uint a, b;
   find_batch(batch, a, b);
-  begin_matrices(a, b, 0u, batch * push.rows * push.columns);
+  begin_matrices(a, b, 0u, (split * push.batches + batch) * push.rows * push.columns);
 }
 
 void store_quad(uint row, uint column, vec4 v) { store_at(row, row, column, v); }

@@ -4,6 +4,7 @@
 //   uint b_pitch, y_pitch;      elements from row to row of b as it lies in memory, and of y
 //   uint flags;                 made by gemm_flags (kernels/common/gemm_vk.h)
 //   float low, high;
+//   uint splits;                parts of the depth that are summed apart, in gemm_sum.comp together
 
 const uint kQuadsA = 1u, kQuadsB = 2u, kQuadsY = 4u;  // may be read and written in fours
 const uint kByDepth = 8u;                             // b is [columns, depth]
@@ -29,6 +30,12 @@ void begin_matrices(uint a, uint b, uint bias, uint y) {
   b_begin = push.begin[1] + b;
   bias_begin = push.begin[2] + bias;
   y_begin = push.begin[3] + y;
+}
+
+/// The levels of depth of this part, the end excluded; parts begin at multiples of 16.
+uvec2 part_of_depth(uint split) {
+  const uint each = ((push.depth + push.splits - 1u) / push.splits + 15u) / 16u * 16u;
+  return min(uvec2(split * each, (split + 1u) * each), uvec2(push.depth));
 }
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }

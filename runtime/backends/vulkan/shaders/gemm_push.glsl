@@ -7,6 +7,7 @@ PUSH
   uint a_pitch, b_pitch, y_pitch;  ///< elements from row to row as they lie in memory
   uint flags;
   float low, high;
+  uint splits;
   // The batch dims, the innermost first.
   uint extents[5];
   uint a_steps[6], b_steps[6];

@@ -11,16 +11,17 @@ shared vec4 parts[kRows * 128u];
 
 void main() {
   const uint across = (push.columns + 31u) / 32u;
-  const uint batch = workgroup() / across;
-  if (batch >= push.batches) return;
-  begin_batch(batch);
+  const uint product = workgroup() / across;
+  if (product >= push.batches * push.splits) return;
+  begin_batch(product / push.splits, product % push.splits);
+  const uvec2 part = part_of_depth(product % push.splits);
   const uint t = gl_LocalInvocationIndex;
   // Neighbours read neighbouring words of b.
   const uint quad = has(kByDepth) ? t / 16u : t % 8u, slice = has(kByDepth) ? t % 16u : t / 8u;
   const uint column = workgroup() % across * 32u + 4u * quad;
   vec4 sums[kRows];
   [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r] = vec4(0.0);
-  for (uint k = 4u * slice; k < push.depth; k += 64u) {
+  for (uint k = part.x + 4u * slice; k < part.y; k += 64u) {
     vec4 b[4];
     if (has(kByDepth) && has(kQuadsB)) {
       [[unroll]] for (uint c = 0u; c < 4u; ++c)

@@ -1,0 +1,1 @@
+"""Loaded bundles: calls and their arguments. Needs numpy, not torch."""

@@ -1,0 +1,1 @@
+"""From a program and example calls to a checked bundle, in stages."""

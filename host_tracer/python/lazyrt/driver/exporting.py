@@ -1,0 +1,315 @@
+"""lazyrt.export: any eager module or function to a bundle, in stages that hand each other values.
+
+example calls -> (captures, a Step each) -> explored phases -> settled steps -> captures at other sizes -> traces with references -> checked bundle"""
+
+import collections
+import contextlib
+import contextvars
+import gc
+import json
+import os
+import sys
+import threading
+import time
+
+import torch
+
+from lazyrt import _tracer
+from lazyrt.bundles import trees
+from lazyrt.bundles.fixed import text_of
+from lazyrt.bundles.session import load
+from lazyrt.driver import checking, results
+from lazyrt.driver.arguments import Example
+from lazyrt.driver.capture import Capture
+from lazyrt.driver.eager import Eager, Generators
+from lazyrt.driver.programs import Program
+from lazyrt.errors import Error, ExportError
+from lazyrt.record import meta_kernels
+from lazyrt.record.draws import draws_matter
+from lazyrt.report import ExportReport
+from lazyrt.sizes.sized_captures import SizedCaptures, inside
+from lazyrt.sizes.sizes import Sizes
+from lazyrt.state.only_written import places_that_are_read
+from lazyrt.state.phases import Phases
+from lazyrt.state.settling import settle
+from lazyrt.state.snapshot import Contents, Snapshot
+
+INTERFACE_KEY = "lazyrt.interface"
+RESULT_NUMBER = "lazyrt.result"  # see contract.py
+_one_at_a_time = threading.RLock()
+
+# What the captures of a program have given: `steps` at the samples, `sized` at other sizes (`sizes_of` them, or None), `descriptions` of the results, several where
+# samples gave other constants.
+Captured = collections.namedtuple("Captured", "capture steps sized sizes_of descriptions seconds")
+
+
+def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), second_trace=True, check="full", keep_samples=True, report=None, progress=None):
+    """What lazyrt.export does, and says."""
+    if path is None:
+        raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
+    path, check, allow = os.fspath(path), checking.level_name(check), [allow] if isinstance(allow, str) else list(allow)
+    _check_path(path)
+    _tracer.check_allow(allow)
+
+    def run(follows_factories=False):
+        program = Program(model)
+        samples = [example_of(program, *call) for call in _calls(args, kwargs)]
+        sizes = None
+        if dynamic:
+            for i, sample in enumerate(samples):
+                _check_arguments(samples[0], sample, f"sample {i}")
+            sizes = Sizes(dynamic, samples)
+        with capturing(program, samples, allow=allow, second_trace=second_trace, sizes=sizes, follows_factories=follows_factories) as (capture, materialised):
+            captured = _capture_all(capture, samples, materialised, progress)
+            done = ExportReport([step.trace for step in captured.steps], path)
+            if done.errors:
+                raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, done.errors)), "baked", done)
+            return _write(captured, done, path, check, keep_samples, report, progress)
+
+    try:
+        return exclusively(run)
+    except ExportError as error:
+        if not dynamic or not _tracer.differs_at_sizes(str(error)):
+            raise
+        first = error
+    try:
+        return exclusively(lambda: run(follows_factories=True))
+    except ExportError as error:
+        more = "" if str(error) == str(first) else f"\nWith what torch makes of sizes on the CPU taken into the graph: {error}"
+        raise ExportError(f"{first}{more}", first.kind, first.report) from None
+
+
+def exclusively(run):
+    """What run() gives: one capture of the process goes on at a time, and what torch.compile has made runs the program's own code meanwhile."""
+    with _one_at_a_time, torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else contextlib.nullcontext():
+        try:
+            return contextvars.copy_context().run(run)
+        finally:
+            gc.collect()  # what was captured refers to itself: until then it has the weights, which torch.utils.swap_tensors would refuse to swap
+
+
+# -------------------------------------------------------------------- arguments
+
+
+def _calls(args, kwargs):
+    """[(args, kwargs)] of the samples: a list of tuples is one for each."""
+    if not isinstance(args, list):
+        return [(args, kwargs)]
+    if not args or not all(isinstance(item, tuple) for item in args):
+        raise TypeError("args has to be a tuple of the positional arguments, or a list of such tuples, one for each sample")
+    each = kwargs if isinstance(kwargs, list) else [kwargs] * len(args)
+    if len(each) != len(args):
+        raise TypeError(f"{len(args)} samples, but {len(each)} kwargs")
+    return list(zip(args, each))
+
+
+def _check_path(path):
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"cannot write {path}: it is a folder")
+
+
+def example_of(program, args, kwargs):
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args has to be a tuple of the positional arguments, not a {type(args).__name__}")
+    return Example(program.target, args, kwargs)
+
+
+def _check_arguments(first, sample, which):
+    """A sample has to have the arguments of the first, tensors that differ in their elements excepted."""
+    if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
+        raise ExportError(f"{which} has other arguments than sample 0, or nested otherwise", "invalid argument")
+    if sample.parameters != first.parameters:
+        before, now = first.fixed(), sample.fixed()
+        other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
+        raise ExportError(f"'{other}' is fixed, and {which} has another one than sample 0: a bundle has one value of what is "
+                          "no tensor. Make a bundle for each", "invalid argument")
+
+
+# -------------------------------------------------------------------- captures
+
+
+@contextlib.contextmanager
+def capturing(program, samples, **options):
+    """Gives (a Capture of the program, paths of the lazy modules whose parameters a first forward has made). Afterwards all is as before, whatever happens."""
+    meta_kernels.load()
+    with Generators() as generators:
+        materialised = _materialise(program, samples[0], generators)
+        phases = Phases(program)
+        eager = Eager(program, phases, samples, generators)
+        try:
+            yield Capture(eager, phases, generators, **options), materialised
+        finally:
+            eager.restore()
+
+
+def _materialise(program, sample, generators):
+    """Lazy modules (LazyLinear, ...) get their parameters from a first forward, as in eager."""
+    lazy = program.uninitialized()
+    if not lazy:
+        return []
+    known = {name: b.clone() for name, b in program.buffers().items() if type(b) is torch.Tensor}
+    before = Snapshot([*program.roots.items(), (program.name, program.target)], Contents(program.parameters().values()))
+    before.leave_out([program.shell.get_submodule(path) for path in lazy])
+    try:
+        with torch.no_grad():
+            torch.set_rng_state(generators.before)
+            args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
+            program.shell(*args, **kwargs)
+    finally:
+        with torch.no_grad():
+            buffers = program.buffers()
+            for name, content in known.items():
+                buffers[name].copy_(content)
+        before.restore()
+        generators.restore()
+    return lazy
+
+
+def explore(capture, samples):
+    """The steps that the bundle needs, none of which reads what is taken for only written."""
+    phases = capture.phases
+    while True:
+        steps = phases.explore(samples, capture, capture.eager)
+        read = set().union(*(places_that_are_read(capture.eager, phases, sample) for sample in samples)) if capture.second_trace else ()
+        if not read:
+            return settle(phases, steps)
+        phases.take_for_read(read)
+
+
+def _capture_all(capture, samples, materialised, progress):
+    """The Captured, with all that is found noted in the traces."""
+    start = time.perf_counter()
+    more_samples = samples[1:] if capture.sizes else []
+    steps = explore(capture, samples[:1] if capture.sizes else samples)
+    _check_interfaces(steps)
+    descriptions = _number_results(steps)
+    captures = None
+    if capture.sizes:
+        captures = SizedCaptures(capture, steps[0], more_samples, lambda step: _keep_reference(capture, step, descriptions), progress)
+    sized = captures.run(steps) if captures else []
+    traces = [step.trace for step in steps]
+    _note(capture, traces[0], samples[0], materialised)
+    _find_draws(capture, traces[0], samples[0])
+    _let_through(traces, capture.allow)
+    return Captured(capture, steps, sized, captures, descriptions, time.perf_counter() - start)
+
+
+def _check_interfaces(steps):
+    """All samples have to be nested alike, and their results, too."""
+    one, described = steps[0].sample, inside(steps[0].run.description)
+    for i, step in enumerate(steps):
+        which = "a later call" if step.phase > 0 else f"sample {i}"
+        _check_arguments(one, step.sample, which)
+        if inside(step.run.description) != described:
+            raise ExportError(f"{which} has other results than sample 0, or nested otherwise", "invalid argument")
+
+
+def _number_results(steps):
+    """Where samples gave other constants (texts, None), each variant says by a number which of the descriptions is its own. Gives these."""
+    texts = [results.constants_of(step.run.description) for step in steps]
+    known = list(dict.fromkeys(texts))
+    if len(known) > 1:
+        for step, text in zip(steps, texts):
+            step.trace.add_literal(RESULT_NUMBER, known.index(text))
+    return [steps[texts.index(text)].run.description for text in known]
+
+
+def _note(capture, trace, sample, materialised):
+    notes = list(trace.notes)
+    if materialised:
+        notes.append("a first forward made the parameters of " + ", ".join(materialised))
+    notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
+    trace.notes = [*notes, *dict.fromkeys(capture.notes)]
+
+
+def _find_draws(capture, trace, sample):
+    """Random numbers that the traces do not show."""
+    reaches = bool(capture.moved) and draws_matter(capture, sample)
+    for name in sorted(capture.moved):
+        what = ", and its results depend on what it draws" if reaches else ""
+        trace.add_finding("error" if reaches else "note", "random", f"the model draws from Python's generator {name}{what}",
+                          "numbers that the bundle should draw anew have to be inputs")
+    for message, suggestion, file, line in capture.draws.findings(capture.phases.unread):
+        trace.add_finding("error", "random", message, suggestion, file, line)
+
+
+def _let_through(traces, allow):
+    """What was found after the captures is let through as well; entries that did nothing are named."""
+    for trace in traces:
+        trace.allow(allow)
+    traces[0].notes = [*traces[0].notes, *_tracer.idle_allowances(allow, traces)]
+
+
+# -------------------------------------------------------------------- the bundle
+
+
+def _keep_reference(capture, step, descriptions):
+    """What the check compares the bundle with."""
+    step.trace.set_reference(checking.Reference(capture, step.sample, [name for name, _ in step.run.entries], descriptions), step.name)
+
+
+def _write(captured, report, path, check, keep_samples, report_path, progress):
+    """Writes and checks the bundle, and completes the report."""
+    capture, steps = captured.capture, captured.steps
+    sample, described = steps[0].sample, steps[0].run.description
+    plain = set_samples(capture.eager, steps) if check != "none" or keep_samples else {}
+    interface = {"version": 2, "parameters": sample.parameters, "result": described}
+    if len(captured.descriptions) > 1:
+        interface["results"] = captured.descriptions
+    options = _tracer.ExportOptions()
+    options.path, options.model, options.report_path = path, capture.program.name, os.fspath(report_path) if report_path else ""
+    options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
+    options.check, options.keep_samples, options.trace_seconds = check, keep_samples, captured.seconds
+    options.checked = lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described)
+    options.counts = lambda: (capture.runs, capture.eager.calls)
+    if captured.sized:
+        sizes = capture.sizes
+        options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more, captured.sizes_of.numbers)
+    for step in [*steps, *(step for step in captured.sized if step.is_checked)]:
+        if step.phase == 0:
+            _keep_reference(capture, step, captured.descriptions)
+    capture.eager.restore()
+    try:
+        report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], options, progress))
+    except Error as error:
+        raise ExportError(str(error), error.kind, report) from None
+    return report
+
+
+def set_samples(eager, steps):
+    """Notes in the traces what eager gives on the samples. Gives its results by id of the sample: a call may take long, so each is made once."""
+    plain = {}
+    for step in steps:
+        if step.phase == 0:
+            if id(step.sample) not in plain:
+                plain[id(step.sample)] = eager(step.sample)
+            step.trace.set_samples(_outputs(step.run, plain[id(step.sample)]))
+    return plain
+
+
+def _outputs(run, result):
+    """Eager's results as the capture takes samples."""
+    found = {}
+    try:
+        trees.match(run.description, result, found)
+    except trees.Mismatch as other:
+        raise ExportError(f"the model's results are others when it is captured: {checking.mismatch_text(other)}") from None
+    values = [found.get(name) for name, _ in run.entries]
+    return [value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+            for value in values]
+
+
+def _check_structure(eager, bundle, sample, result, description):
+    """The loaded bundle gives what the model gives, nested alike."""
+    eager.restore()
+    args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
+    with torch.set_grad_enabled(eager.takes_gradients):
+        given = load(bundle)(*args, **kwargs)
+    difference = checking.structure_difference(given, result, description)
+    if difference:
+        raise ExportError(f"the bundle does not give what the program gives: {difference}")

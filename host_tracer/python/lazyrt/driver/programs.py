@@ -1,0 +1,189 @@
+"""The callable that is exported, and its modules."""
+
+import functools
+import inspect
+
+import torch
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
+
+from lazyrt.record.sparse_products import is_sparse
+from lazyrt.state.script_state import module_of, refuse_written_constants
+
+_MODULE = torch.nn.Module()
+
+
+class Program:
+    """A module, a method of one, or a function together with the modules that it reaches through its closure, its
+    globals or functools.partial."""
+
+    def __init__(self, target):
+        if not callable(target):
+            raise TypeError(f"lazyrt.export needs a module or a function, not a {type(target).__name__}")
+        self.target = target
+        self.name = _name_of(target)
+        if isinstance(target, torch.jit.ScriptModule):  # functional_call takes it as a part only
+            self.roots = {"scripted": target}
+        elif isinstance(target, torch.ScriptMethod):
+            self.roots = {"scripted": module_of(target)}
+        else:
+            self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
+        self.shell = target if "" in self.roots else _shell(target, self.roots)
+        refuse_written_constants(self.shell)
+
+    def call(self, tensors, args, kwargs):
+        """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
+        put in their places. (torch.func.functional_call puts them back by name, also into a module that the call has put there.)"""
+        names = {id(self.at(name)): name for name in tensors}
+        places = []  # (its table, attribute, what was there, its name)
+        for module in self.shell.modules():
+            for table in (module._parameters, module._buffers):
+                places += [(module, table, attribute, tensor, names[id(tensor)]) for attribute, tensor in table.items() if tensor is not None and id(tensor) in names]
+        for _, table, attribute, _, name in places:
+            table[attribute] = tensors[name]
+        try:
+            return self.shell(*args, **kwargs)
+        finally:
+            for module, table, attribute, tensor, name in places:
+                now = table[attribute] if attribute in table else getattr(module, attribute, None)
+                if now is None:  # emptied, or gone: it stays so
+                    continue
+                if self.at(name) is now:
+                    tensors[name] = now
+                table[attribute] = tensor
+
+    def put(self, name, tensor):
+        """Puts another tensor in the place of a parameter or buffer."""
+        path, _, attribute = name.rpartition(".")
+        module = self.shell.get_submodule(path)
+        (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
+
+    def at(self, name):
+        """The parameter or buffer of this name; None where there is none now."""
+        path, _, attribute = name.rpartition(".")
+        module = self.shell
+        for part in path.split(".") if path else ():
+            module = _item(module._modules, part) if module is not None else None
+        if module is None:
+            return None
+        found = _item(module._parameters, attribute)
+        return _item(module._buffers, attribute) if found is None else found
+
+    def parameters(self):
+        return dict(self.shell.named_parameters())
+
+    def buffers(self):
+        """Those that a graph may have for states: sparse ones are constants, as other tensors in attributes are."""
+        return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None and not is_sparse(buffer)}
+
+    def registered(self):
+        """Parameters and buffers by name, as they are now."""
+        return {**self.parameters(), **self.buffers()}
+
+    def by_all_names(self):
+        """The same under every name that each of them has."""
+        buffers = {name: buffer for name, buffer in self.shell.named_buffers(remove_duplicate=False) if not is_sparse(buffer)}
+        return {**dict(self.shell.named_parameters(remove_duplicate=False)), **buffers}
+
+    def module_paths(self):
+        """id of each module -> its path."""
+        paths = {}
+        for path, module in self.shell.named_modules():
+            paths.setdefault(id(module), path)
+        return paths
+
+    def uninitialized(self):
+        """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
+        tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
+        return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
+
+
+def _item(table, name):
+    """Of a module's table, which of TorchScript is no dict; None where it has none."""
+    return table[name] if name in table else None
+
+
+def _shell(target, roots):
+    class Shell(torch.nn.Module):
+        def forward(self, *args, **kwargs):
+            return target(*args, **kwargs)
+
+    shell = Shell()
+    for name, module in roots.items():
+        shell.add_module(name, module)
+    return shell
+
+
+def _name_of(target):
+    if isinstance(target, torch.jit.ScriptModule):
+        return target.original_name
+    if isinstance(target, torch.ScriptMethod):
+        return f"{module_of(target).original_name}.{target.name}"
+    if isinstance(target, torch.nn.Module):
+        return type(target).__name__
+    if isinstance(target, functools.partial):
+        return _name_of(target.func)
+    return getattr(target, "__qualname__", type(target).__name__)
+
+
+def _reachable_modules(target):
+    """Modules by the name under which a function knows them."""
+    found, seen = {}, set()
+
+    def add(name, value):
+        value = module_of(value) if isinstance(value, torch.ScriptMethod) else value
+        if isinstance(value, torch.nn.Module):
+            if all(value is not module for module in found.values()):
+                found[_free_name(name, found)] = value
+        elif isinstance(value, (list, tuple)) and len(value) < 1000:
+            for i, item in enumerate(value):
+                add(f"{name}_{i}", item)
+        elif isinstance(value, dict) and len(value) < 1000:
+            for key, item in value.items():
+                add(f"{name}_{key}", item)
+        elif inspect.isroutine(value) or isinstance(value, functools.partial):
+            visit(value)
+
+    def visit(function):
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        if isinstance(function, functools.partial):
+            for value in (function.func, *function.args, *function.keywords.values()):
+                add("partial", value)
+            return
+        if inspect.ismethod(function):
+            add("self", function.__self__)
+            _visit_attributes(function.__self__, add)
+            function = function.__func__
+        function = inspect.unwrap(function)
+        if not inspect.isfunction(function):
+            return
+        try:
+            variables = inspect.getclosurevars(function)
+        except ValueError:  # a variable of the closure that is not set yet
+            return
+        for name, value in {**variables.globals, **variables.nonlocals}.items():
+            if not inspect.isroutine(value) or getattr(value, "__module__", "") == function.__module__:
+                add(name, value)
+
+    if inspect.isroutine(target) or isinstance(target, functools.partial):
+        visit(target)
+    else:
+        _visit_attributes(target, add)
+        visit(type(target).__call__.__get__(target))
+    return found
+
+
+def _visit_attributes(instance, add):
+    if not isinstance(instance, torch.nn.Module):
+        for name, value in getattr(instance, "__dict__", {}).items():
+            add(name, value)
+
+
+def _free_name(name, taken):
+    name = "".join(c if c.isalnum() else "_" for c in name) or "module"
+    candidate, i = name, 0
+    while candidate in taken or hasattr(_MODULE, candidate):
+        i += 1
+        candidate = f"{name}_{i}"
+    return candidate

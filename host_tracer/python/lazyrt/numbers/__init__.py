@@ -1,0 +1,1 @@
+"""Numbers that leave the graph and know their way back; arrays of NumPy."""

@@ -1,0 +1,1 @@
+"""What the program sees while it is captured: lazy tensors that pass for CPU tensors."""

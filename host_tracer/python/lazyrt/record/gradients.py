@@ -1,0 +1,59 @@
+"""Programs that take gradients of their own results (forces, Jacobians, a step of training)."""
+
+import contextlib
+
+import torch
+
+from lazyrt import _tracer
+from lazyrt.errors import Error
+from lazyrt.record.private_names import function_modes, pop_mode, push_mode
+
+
+def are_missing(error):
+    """Whether a program failed because it ran without autograd."""
+    return any(text in str(error) for text in ("does not require grad", "doesn't require grad", "that has requires_grad=False"))
+
+
+def refuse_hooks(parameters, variables):
+    """Raises Error for a parameter, or another tensor of the program's own, with hooks: the one in the graph, which takes its place, has none."""
+    for name, tensor in (*((f"parameter '{name}'", parameter) for name, parameter in parameters.items()), *(("a tensor", t) for t in variables)):
+        if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None) or _tracer.accumulator_has_hooks(tensor):
+            raise Error(f"the program takes gradients, and {name} has a hook (register_hook), which the capture does not run: do in the program "
+                        "what the hook does", "unsupported")
+
+
+class Kept:
+    """What lies in the `.grad` of a module's tensors before a program runs that may leave its own there."""
+
+    def __init__(self, tensors):
+        self._before = [(tensor, tensor.grad, None if tensor.grad is None else tensor.grad.clone()) for tensor in tensors]
+
+    def restore(self):
+        for tensor, grad, content in self._before:
+            if content is not None:
+                grad.detach().copy_(content)
+            if tensor.grad is not grad:
+                tensor.grad = grad
+
+
+@contextlib.contextmanager
+def open_to(mode):
+    """While active, what autograd calls in a backward pass (hooks, Function.backward, a checkpoint's second run) is seen by the mode, though
+    torch handles the call of backward() without it."""
+    run = torch.autograd._engine_run_backward
+
+    def run_backward(*args, **kwargs):
+        if any(mode is other for other in function_modes()):
+            return run(*args, **kwargs)
+        push_mode(mode)
+        try:
+            return run(*args, **kwargs)
+        finally:
+            pop_mode()
+
+    if mode is not None:
+        torch.autograd._engine_run_backward = run_backward
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = run

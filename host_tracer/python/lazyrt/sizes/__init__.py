@@ -1,0 +1,1 @@
+"""Extents that vary."""

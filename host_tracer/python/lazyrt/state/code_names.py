@@ -1,0 +1,57 @@
+"""What the code of a program mentions, and whose code it is."""
+
+import functools
+import os
+import pathlib
+import sys
+import sysconfig
+import types
+
+_FOLDERS = {os.path.realpath(folder) for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.path.dirname(__file__)),
+                                                    os.path.dirname(os.path.dirname(os.path.realpath(__file__))))}
+_LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_module_names} - {"__main__"}
+
+
+def is_python_class(cls):
+    """Whether a class statement has made it: of Py_TPFLAGS_HEAPTYPE, and not of Py_TPFLAGS_IMMUTABLETYPE as heap types of C are."""
+    return bool(cls.__flags__ & 1 << 9) and not cls.__flags__ & 1 << 8
+
+
+def of_a_library(name):
+    """Whether a module of Python is one that programs do not keep their state in: torch, numpy, Python's own."""
+    return (name or "").partition(".")[0] in _LIBRARIES
+
+
+@functools.lru_cache(maxsize=None)
+def is_installed(module):
+    """Whether a module of Python lies among the packages that somebody has installed."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+@functools.lru_cache(maxsize=None)
+def is_file_of_library(file):
+    """Whether a file belongs to Python, to an installed package or to lazyrt."""
+    path = pathlib.Path(os.path.realpath(file))
+    if file.startswith("<frozen") or not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
+        return True
+    return any(path.is_relative_to(folder) for folder in _FOLDERS)
+
+
+@functools.lru_cache(maxsize=None)
+def global_names(code):
+    """Names of globals and attributes in the code and in what it defines, in order."""
+    names = dict.fromkeys(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(dict.fromkeys(global_names(constant)))
+    return list(names)
+
+
+def attributes_of(value):
+    """Its __dict__; None where there is none, or where asking raises, as pydantic's stand-ins do."""
+    try:
+        found = getattr(value, "__dict__", None)
+    except Exception:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,26 @@
+#version 450
+// Adds the parts of products whose depth was split, with the bias of each column and a clamp.
+#include "linear.glsl"
+#include "operands.glsl"
+
+PUSH
+  uint count, columns;
+  uint splits;
+  uint has_bias;
+  float low, high;
+PUSH_END
+
+layout(binding = 0, std430) readonly buffer Parts { float parts[]; };
+layout(binding = 1, std430) readonly buffer Bias { float bias[]; };
+layout(binding = 2, std430) writeonly buffer Y { float y[]; };
+
+void main() {
+  const uint i = invocation();
+  if (i >= push.count) return;
+  float sum = 0.0;
+  for (uint s = 0u; s < push.splits; ++s) sum += parts[push.begin[0] + s * push.count + i];
+  if (push.has_bias != 0u) sum += bias[push.begin[1] + i % push.columns];
+  const bool is_nan = (floatBitsToUint(sum) & 0x7fffffffu) > 0x7f800000u;
+  if (!is_nan) sum = sum < push.low ? push.low : sum > push.high ? push.high : sum;
+  y[push.begin[2] + i] = sum;
+}
