@@ -168,7 +168,7 @@ class Snapshot:
             if isinstance(value, types.FunctionType):
                 yield value, ()
         for entry in self._entries:
-            yield entry.value, [*(getattr(entry, "keys", None) or ()), *entry.items]
+            yield entry.value, [*(getattr(entry, "keys", None) or ()), *(entry.items or ())]
 
     # ---------------------------------------------------------------- one value
 
