@@ -34,10 +34,10 @@ Fault load_global_functions(VulkanApi* api) {
   if (api->library == nullptr)
     return Fault(Error::kUnsupported, "there is no Vulkan on this system: no library '%s'",
                  kNames[0]);
-  api->GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+  api->get_instance_proc_addr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
       platform_library_symbol(api->library, "vkGetInstanceProcAddr"));
-  if (api->GetInstanceProcAddr == nullptr) return missing("vkGetInstanceProcAddr");
-#define LAZYRT_VK_GLOBAL(name) LAZYRT_VK_FIND(api->GetInstanceProcAddr, nullptr, name)
+  if (api->get_instance_proc_addr == nullptr) return missing("vkGetInstanceProcAddr");
+#define LAZYRT_VK_GLOBAL(name) LAZYRT_VK_FIND(api->get_instance_proc_addr, nullptr, name)
 #define LAZYRT_VK_INSTANCE LAZYRT_VK_SKIP
 #define LAZYRT_VK_DEVICE LAZYRT_VK_SKIP
 #include "runtime/backends/vulkan/vk_functions.inc"
@@ -49,7 +49,7 @@ Fault load_global_functions(VulkanApi* api) {
 
 Fault load_instance_functions(VulkanApi* api, VkInstance instance) {
 #define LAZYRT_VK_GLOBAL LAZYRT_VK_SKIP
-#define LAZYRT_VK_INSTANCE(name) LAZYRT_VK_FIND(api->GetInstanceProcAddr, instance, name)
+#define LAZYRT_VK_INSTANCE(name) LAZYRT_VK_FIND(api->get_instance_proc_addr, instance, name)
 #define LAZYRT_VK_DEVICE LAZYRT_VK_SKIP
 #include "runtime/backends/vulkan/vk_functions.inc"
 #undef LAZYRT_VK_GLOBAL

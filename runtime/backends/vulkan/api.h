@@ -14,7 +14,7 @@ namespace lazyrt {
 /// A table of the functions, without their prefix vk.
 struct VulkanApi {
   void* library = nullptr;
-  PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
 #define LAZYRT_VK_GLOBAL(name) PFN_vk##name name = nullptr;
 #define LAZYRT_VK_INSTANCE LAZYRT_VK_GLOBAL
 #define LAZYRT_VK_DEVICE LAZYRT_VK_GLOBAL
