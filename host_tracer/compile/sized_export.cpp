@@ -172,7 +172,7 @@ class SizedGraphs {
 
   /// Captures at more sizes until no number may be one of several functions of them.
   Outcome<DynamicGraph> unify() {
-    constexpr int kMostMore = 12;
+    constexpr int kMostMore = 40;
     for (int more = 0;; ++more) {
       UnifyHints hints;
       auto dynamic = unify_graphs(graphs_, sizes_.shapes, points_, &hints);

@@ -582,7 +582,8 @@ Fault Variant::run_step(size_t index) {
 
 Fault Variant::broken_guard() {
   broke_guard_ = true;
-  reached_ = static_cast<size_t>(guards_.broken_after() + 1);
+  const int reached = guards_.broken_after() + 1;
+  reached_ = static_cast<size_t>(reached);
   return Fault(Error::kGuardFailed, "a guard does not hold");
 }
 

@@ -40,8 +40,9 @@ def is_file_of_library(file):
 
 @functools.lru_cache(maxsize=None)
 def global_names(code):
-    """Names of globals and attributes in the code and in what it defines, in order."""
-    names = dict.fromkeys(code.co_names)
+    """Names of globals and attributes in the code and in what it defines, in order. Those that begin with "@" are not the program's: pytest writes
+    them into asserts."""
+    names = dict.fromkeys(name for name in code.co_names if not name.startswith("@"))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names.update(dict.fromkeys(global_names(constant)))
