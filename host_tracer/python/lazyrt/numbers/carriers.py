@@ -251,7 +251,7 @@ def _integer(value):
 
 
 def _fits(value):
-    return isinstance(value, Carrier) or not _is_whole(value) or value in _INT64
+    return isinstance(value, Carrier) or not _is_whole(value) or int(value) in _INT64  # of a subclass a range asks item by item
 
 
 def _known(value):
