@@ -47,7 +47,7 @@ bool any_used() {
 }  // namespace
 
 RemoveOnInterrupt::RemoveOnInterrupt(const std::string& path) {
-  if (path.size() >= kPathBytes) return;
+  if (path.empty() || path.size() >= kPathBytes) return;
   for (int i = 0; i < kSlots && slot_ < 0; ++i) {
     if (!g_used[i].load()) slot_ = i;
   }

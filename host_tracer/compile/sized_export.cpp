@@ -159,7 +159,7 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// Drawn sizes, until the export has made that many captures: what is solved has to hold there,
+  /// Captures drawn sizes until the export has made 12 captures: solved numbers have to hold there,
   /// too.
   Outcome<Done> add_drawn() {
     constexpr size_t kMostCaptures = 12;
@@ -170,7 +170,7 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// Captures at more sizes until no number may be one of several functions of them.
+  /// Captures at more sizes, 40 at most, until no number may be one of several functions of them.
   Outcome<DynamicGraph> unify() {
     constexpr int kMostMore = 40;
     for (int more = 0;; ++more) {

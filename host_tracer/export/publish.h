@@ -1,7 +1,7 @@
 #pragma once
 
-// Traces to a bundle at its place: compiled, checked against the program, described, reported and
-// published. The command, the Python package and the C++ front end all end here. Free of LibTorch.
+// Compiles traces into a bundle, checks it against the program, reports and publishes it. The
+// command, the Python package and the C++ API share this. Free of LibTorch.
 
 #include <functional>
 #include <string>
@@ -14,18 +14,19 @@
 namespace lazyrt {
 
 struct ExportJob {
-  std::string path;         ///< of the bundle; written beside it first, moved there at the very end
+  std::string path;         ///< of the bundle; written beside it first, moved there at the end
   std::string report_path;  ///< of an HTML report, or empty
-  /// Their path and emit.shown_path are not read: they are the job's.
+  /// Its path and emit.shown_path are not read: the job's path is used.
   ExportOptions compile;
   DifferentialOptions check;
   std::string unchecked;  ///< what the report says where check.level is kNone: "--check none"
-  std::string advice;     ///< ends the text of a bundle that gives something else
-  bool keep = false;      ///< publish such a bundle, too, and fail all the same
-  /// Called with the path of the bundle that the check has passed, before it is published. May
-  /// throw; nothing is left behind then.
+  std::string advice;     ///< last line of the error if the bundle's results differ
+  bool keep = false;      ///< publish a bundle whose results differ, although the export fails
+  /// Called with the bundle's path after a check that passed, before the bundle is published. May
+  /// throw; the bundle is removed then.
   std::function<void(const std::string& path)> checked;
-  /// Called after the check, or null: (runs of the program to trace it, its other runs).
+  /// Returns how often the program ran to be traced, and how often otherwise. Called after the
+  /// check; may be null.
   std::function<std::pair<size_t, size_t>()> counts;
 };
 
@@ -34,16 +35,16 @@ struct PublishedExport {
   ExportSummary summary;
 };
 
-/// Compiles `traces`, to which the check's captures at other sizes are appended, and checks,
-/// reports and publishes the bundle. `summary` knows of the traces what the caller wants to have in
-/// the report (describe_traces and more). Fails as export_checked does, with kMismatch where the
-/// bundle does not give what the program gives, and with kIo. Nothing is published then (but see
-/// `keep`), and a file that was there stays. REQUIRES: !traces->empty().
+/// Compiles `traces`, checks, reports and publishes the bundle. Appends the check's captures at
+/// other sizes to `traces`. `summary` already describes the traces for the report (describe_traces).
+/// Fails as export_checked does, with FailureKind::kMismatch if the bundle's results differ from the
+/// program's, and with kIo. After a failure nothing is published (but see `keep`), and an existing
+/// file stays. REQUIRES: !traces->empty().
 Outcome<PublishedExport> publish_export(std::vector<Trace>* traces, const ExportJob& job,
                                         ExportSummary summary);
 
-/// The errors of a BROKEN trace with their places and what to do about each, a line for each,
-/// behind `what` ("model.pt: the trace"). REQUIRES: verdict kBroken.
+/// Returns the failure of a BROKEN trace: `what` ("model.pt: the trace"), then each error with its
+/// place and what to do about it.
 Failure broken_failure(const std::string& what, const std::vector<Finding>& findings);
 
 }  // namespace lazyrt

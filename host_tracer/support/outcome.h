@@ -8,12 +8,12 @@
 
 namespace lazyrt {
 
-/// What callers decide by beside the error; a text is for people only.
+/// What callers decide by, beside the error. Texts are for people only.
 enum class FailureKind {
   kOther,
   kBroken,          ///< values of the sample are baked into a trace
   kMismatch,        ///< the bundle does not give what the program gives
-  kDiffersAtSizes,  ///< the program is another one at other sizes
+  kDiffersAtSizes,  ///< the program computes something else at other sizes
 };
 
 /// Why a step of the exporter failed. Unlike Status the text has any length and may be many lines.
@@ -30,8 +30,7 @@ class [[nodiscard]] Outcome {
   Outcome(T value) : state_(std::move(value)) {}
   Outcome(Failure failure) : state_(std::move(failure)) {}
   /// REQUIRES: !status.ok().
-  Outcome(const Status& status)
-      : state_(Failure{status.error(), status.message(), FailureKind::kOther}) {}
+  Outcome(const Status& status) : state_(Failure{status.error(), status.message()}) {}
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   /// REQUIRES: ok().

@@ -1,6 +1,6 @@
 # Installs LazyRT into an empty prefix, moves the prefix (it must not depend on where it was made), builds the consumer
 # project against it alone and runs it on a bundle. Run by ctest with -D: BUILD_DIR, WORK_DIR,
-# WRITER (the program that writes the bundle), CXX, CC, for another processor TOOLCHAIN and EMULATOR.
+# WRITER (the program that writes the bundle), CXX, CC, VULKAN (whether there is that backend), for another processor TOOLCHAIN and EMULATOR.
 function(step name)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT status EQUAL 0)
@@ -25,10 +25,14 @@ file(WRITE ${WORK_DIR}/consumer.ops "# of consumer.lzb\n${out}")
 step(configure ${CMAKE_COMMAND} -E env --unset=XNNPACK_ROOT --unset=LAZYRT_CACHE HOME=/nonexistent
   ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/build -G Ninja -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
-  -DBUNDLE=${WORK_DIR}/consumer.lzb -DLIST=${WORK_DIR}/consumer.ops -DCMAKE_EXE_LINKER_FLAGS=-s
+  -DVULKAN=${VULKAN} -DBUNDLE=${WORK_DIR}/consumer.lzb -DLIST=${WORK_DIR}/consumer.ops -DCMAKE_EXE_LINKER_FLAGS=-s
   -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF ${toolchain})
 step(build ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-foreach(program IN ITEMS consumer selective reference_only)
+set(programs consumer selective reference_only)
+if(VULKAN)
+  list(APPEND programs on_gpu selective_on_gpu)
+endif()
+foreach(program IN LISTS programs)
   execute_process(COMMAND ${EMULATOR} ${WORK_DIR}/build/${program} ${WORK_DIR}/consumer.lzb OUTPUT_VARIABLE out
     RESULT_VARIABLE status)
   if(NOT status EQUAL 0 OR NOT out STREQUAL "0 0 2 4 6 8 ")

@@ -56,8 +56,12 @@ endforeach()
 set(sources ${CMAKE_INSTALL_DATADIR}/lazyrt/src)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${sources} FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.inc"
   PATTERN "*_test.cpp" EXCLUDE PATTERN "*_cases.cpp" EXCLUDE PATTERN "decisions" EXCLUDE)
-foreach(part IN ITEMS core op platform backend backends/cpu)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/${part}/*.h)
+set(folders core op platform backend backends/cpu)
+if(LAZYRT_VULKAN)
+  list(APPEND folders backends/vulkan)
+endif()
+foreach(part IN LISTS folders)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/${part}/*.h ${PROJECT_SOURCE_DIR}/runtime/${part}/*.inc)
   install(FILES ${headers} DESTINATION ${sources}/runtime/${part})
 endforeach()
 install(FILES ${LAZYRT_GENERATED_DIR}/schema/functions_generated.h ${LAZYRT_GENERATED_DIR}/schema/ops_generated.h
@@ -101,7 +105,7 @@ if(LAZYRT_TESTS AND NOT LAZYRT_SANITIZE AND NOT LAZYRT_BAREMETAL)
   add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND} -DBUILD_DIR=${CMAKE_BINARY_DIR}
     -DWORK_DIR=${CMAKE_BINARY_DIR}/consumer -DWRITER=$<TARGET_FILE:consumer_bundle> -DCXX=${CMAKE_CXX_COMPILER} -DCC=${CMAKE_C_COMPILER}
     -DTOOLCHAIN=${CMAKE_TOOLCHAIN_FILE} "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
-    -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
+    -DVULKAN=${LAZYRT_VULKAN} -P ${PROJECT_SOURCE_DIR}/tests/consumer/consumer_test.cmake)
   set_tests_properties(install.consumer PROPERTIES TIMEOUT 300)
 endif()
 
