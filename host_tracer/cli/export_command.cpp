@@ -44,7 +44,8 @@ class Export {
         partial_(PartialFile::path_for(arguments.output)),
         interrupted_(partial_),
         interrupted_writing_(PartialFile::path_for(partial_)),
-        interrupted_report_(arguments.report.empty() ? "" : PartialFile::path_for(arguments.report)),
+        interrupted_report_(arguments.report.empty() ? ""
+                                                     : PartialFile::path_for(arguments.report)),
         progress_(std::make_unique<Progress>(!arguments.quiet)) {}
 
   /// Throws Stop.

@@ -36,10 +36,10 @@ struct PublishedExport {
 };
 
 /// Compiles `traces`, checks, reports and publishes the bundle. Appends the check's captures at
-/// other sizes to `traces`. `summary` already describes the traces for the report (describe_traces).
-/// Fails as export_checked does, with FailureKind::kMismatch if the bundle's results differ from the
-/// program's, and with kIo. After a failure nothing is published (but see `keep`), and an existing
-/// file stays. REQUIRES: !traces->empty().
+/// other sizes to `traces`. `summary` already describes the traces for the report
+/// (describe_traces). Fails as export_checked does, with FailureKind::kMismatch if the bundle's
+/// results differ from the program's, and with kIo. After a failure nothing is published (but see
+/// `keep`), and an existing file stays. REQUIRES: !traces->empty().
 Outcome<PublishedExport> publish_export(std::vector<Trace>* traces, const ExportJob& job,
                                         ExportSummary summary);
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Sessions on Vulkan in three modes: as the device is, masked to the limits that every device has,
-// and with copies through staging memory. The validation layers see everything and say nothing.
+// Sessions on Vulkan in three modes: with the device's own limits, with the minimum limits of
+// Vulkan 1.1, and with all copies through staging memory. A message of the validation layers fails
+// the test, and so does a machine without a device: build with LAZYRT_VULKAN=OFF there.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +28,8 @@ inline std::string mode_name(Mode mode) {
 }
 constexpr Mode kModes[] = {Mode::kAsItIs, Mode::kFloor, Mode::kStaging};
 
-/// One backend for each mode, since pipelines are what takes time. Gone before the program ends.
+/// One backend for each mode, since making pipelines takes most of the time. They are destroyed
+/// before the program ends.
 class Backends : public testing::Environment {
  public:
   static Backends& get() {
@@ -39,15 +41,15 @@ class Backends : public testing::Environment {
     if (!made) made.emplace(VulkanBackend::create(options_of(mode)));
     return *made;
   }
-  bool is_validated() const { return is_validated_; }
-  void SetUp() override { is_validated_ = begin_validation(); }
+  void SetUp() override {
+    ASSERT_TRUE(begin_validation()) << "no validation layers: install vulkan-validationlayers";
+  }
   void TearDown() override {
     for (auto& made : made_) made.reset();
     EXPECT_EQ(new_validation_messages(), "");
   }
 
  private:
-  bool is_validated_ = false;
   std::optional<Result<VulkanBackend>> made_[3];
 };
 inline Backends& kBackends = Backends::get();
@@ -57,9 +59,7 @@ class OnVulkan : public testing::TestWithParam<Param> {
  protected:
   void open(Mode mode) {
     const Result<VulkanBackend>& made = kBackends.of(mode);
-    if (!made.ok() && made.status().error() == Error::kUnsupported)
-      GTEST_SKIP() << made.status().message();
-    ASSERT_TRUE(made.ok()) << made.status().message();
+    ASSERT_TRUE(made.ok()) << made.status().message() << " (Debian: mesa-vulkan-drivers)";
     options_.backend = made->backend();
   }
   void TearDown() override { EXPECT_EQ(new_validation_messages(), ""); }

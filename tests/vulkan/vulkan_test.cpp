@@ -13,14 +13,12 @@
 namespace lazyrt {
 namespace {
 
-using test::kBackends;
 using test::kModes;
 using test::Mode;
 using test::new_validation_messages;
 using test::OnVulkan;
 
 TEST(VulkanValidation, Reports) {
-  if (!kBackends.is_validated()) GTEST_SKIP() << "no validation layers on this machine";
   VulkanDevice device;
   ASSERT_TRUE(Status(device.open({})).ok());
   VulkanBuffer a, b;
@@ -74,10 +72,10 @@ std::vector<Part> parts() {
   return out;
 }
 
-class VulkanCases : public OnVulkan<Part> {
+/// Runs single nodes beside the reference.
+template <class Param>
+class OnNodes : public OnVulkan<Param> {
  protected:
-  void SetUp() override { open(GetParam().mode); }
-
   /// Empty, or how the session's result differs from the reference's.
   std::string disagreement(const CaseNode& node, const OpCase& c, Session* session) {
     const CaseResult expected = run_kernel(node, node.op.def->reference, nullptr);
@@ -114,7 +112,7 @@ class VulkanCases : public OnVulkan<Part> {
     test::add_case_node(&b, default_ops(), c,
                         [&](size_t operand) { return node.operands[operand].view().data; });
     const test::Loaded loaded(parts, default_ops());
-    Result<Session> session = Session::create(loaded.method(), options_);
+    Result<Session> session = Session::create(loaded.method(), this->options_);
     if (session.ok()) {
       EXPECT_EQ(disagreement(node, c, &*session), "");
       return {};
@@ -122,6 +120,11 @@ class VulkanCases : public OnVulkan<Part> {
     EXPECT_EQ(session.status().error(), Error::kUnsupported) << session.status().message();
     return session.status();
   }
+};
+
+class VulkanCases : public OnNodes<Part> {
+ protected:
+  void SetUp() override { open(GetParam().mode); }
 };
 INSTANTIATE_TEST_SUITE_P(Ops, VulkanCases, testing::ValuesIn(parts()), part_name);
 
@@ -140,11 +143,25 @@ TEST_P(VulkanCases, AgreeWithTheReference) {
   }
 }
 
-/// On the least device only: what differs between modes is not in the sizes.
-TEST_P(VulkanCases, AgreeOnRandomSizes) {
-  if (GetParam().mode != Mode::kFloor || GetParam().first != 0) GTEST_SKIP() << "in another part";
-  const OpEntry& op = *GetParam().op->op;
-  for (const OpCase& c : random_cases(op.kind, 20, conformance_seed())) (void)check(op, c);
+/// An operator with random cases, at the minimum limits only: the modes treat sizes alike.
+class VulkanRandomCases : public OnNodes<const OpEntry*> {
+ protected:
+  void SetUp() override { open(Mode::kFloor); }
+};
+std::vector<const OpEntry*> ops_with_random_cases() {
+  std::vector<const OpEntry*> out;
+  for (const OpCases& op : all_cases()) {
+    const bool has_kernel = op.op->kernels[static_cast<size_t>(KernelSlot::kVulkan)] != nullptr;
+    if (has_kernel && !random_cases(op.op->kind, 1, 1).empty()) out.push_back(op.op);
+  }
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Ops, VulkanRandomCases, testing::ValuesIn(ops_with_random_cases()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+TEST_P(VulkanRandomCases, AgreeWithTheReference) {
+  for (const OpCase& c : random_cases(GetParam()->kind, 20, conformance_seed()))
+    (void)check(*GetParam(), c);
 }
 
 }  // namespace
