@@ -48,7 +48,7 @@ Fault run(void* packed, const RunContext& context) {
   push.kernel_step_w = push.stride_w / std::gcd(push.stride_w, push.dilation_w);
   const bool grouped = is_grouped(a.groups(), weight.shape);
   const PackedMatrix matrix = packed_filters(weight.shape, nullptr, grouped ? 1 : a.groups());
-  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
+  const GemmOperands operands = conv_gemm_operands(context, packed, matrix, &push);
   if (grouped)
     return record_grouped(recorder, conv_transpose2d_grouped_shader, push, operands, push.rows);
   push.rows = count_rows(push);
@@ -58,7 +58,7 @@ Fault run(void* packed, const RunContext& context) {
   list_gemm_operands(operands, list);
   const uint64_t products = uint64_t{push.groups} * std::min(push.stride_h, push.out_height) *
                             std::min(push.stride_w, push.out_width);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, products);
+  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, products);
   return recorder.dispatch(conv_transpose2d_shader, tile.constants(), list, push,
                            spread_groups(recorder, products * tile.count(push.rows, push.columns)));
 }

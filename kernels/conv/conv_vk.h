@@ -76,8 +76,8 @@ inline PackedMatrix packed_filters(const Shape& s, const void* from, int64_t gro
 
 /// The weights are `packed` as `matrix` or, if that is nullptr, lie as they are. Sets columns,
 /// b_pitch and flags of the push block accordingly.
-inline GemmOperands conv_operands(const RunContext& context, const void* packed,
-                                  const PackedMatrix& matrix, ConvPush* push) {
+inline GemmOperands conv_gemm_operands(const RunContext& context, const void* packed,
+                                       const PackedMatrix& matrix, ConvPush* push) {
   const TensorView& bias = operand_or_absent(context.inputs, 2);
   GemmOperands operands;
   operands.a = reads(context.inputs[0]);

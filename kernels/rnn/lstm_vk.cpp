@@ -15,7 +15,7 @@ RnnSizes sizes_of(const NodeSpec& node) {
   return sizes_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape);
 }
 
-Fault supports(const NodeSpec& node) { return rnn_supports("lstm", node, sizes_of(node)); }
+Fault supports(const NodeSpec& node) { return rnn_shader_supports("lstm", node, sizes_of(node)); }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const RnnSizes s = sizes_of(context.node);
