@@ -35,7 +35,7 @@ VulkanDevice::~VulkanDevice() {
 }
 
 Fault VulkanDevice::open(const VulkanDeviceOptions& options) {
-  LAZYRT_RETURN_IF_ERROR(load_global_functions(&api_));
+  LAZYRT_RETURN_IF_ERROR(load_global_functions(&api_, options.get_instance_proc_addr));
   LAZYRT_RETURN_IF_ERROR(open_instance());
   LAZYRT_RETURN_IF_ERROR(choose_device(options.number));
   LAZYRT_RETURN_IF_ERROR(choose_queue());

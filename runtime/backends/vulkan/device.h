@@ -24,6 +24,7 @@ constexpr VulkanLimits kVulkanFloor = {
 
 struct VulkanDeviceOptions {
   int number = -1;  ///< of the instance's devices; -1: the best
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  ///< nullptr: the system's loader's
   bool mask_to_floor = false;
   /// No memory of the device is mapped, as on a device with memory of its own.
   bool force_staging = false;

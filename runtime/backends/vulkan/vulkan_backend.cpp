@@ -140,8 +140,8 @@ constexpr Device device_of(bool has_clock) {
 constexpr Device kDevices[] = {device_of(false), device_of(true)};
 
 Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
-  LAZYRT_RETURN_IF_ERROR(
-      state->gpu.open({options.device, options.mask_to_floor, options.force_staging}));
+  LAZYRT_RETURN_IF_ERROR(state->gpu.open({options.device, options.get_instance_proc_addr,
+                                          options.mask_to_floor, options.force_staging}));
   LAZYRT_RETURN_IF_ERROR(state->pipelines.make_layouts());
   state->name = "vulkan";
   state->open = open;

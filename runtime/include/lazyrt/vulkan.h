@@ -6,13 +6,21 @@
 #include "lazyrt/runtime.h"
 #include "lazyrt/self_test.h"
 
+struct VkInstance_T;
+
 namespace lazyrt {
+
+/// The type of vkGetInstanceProcAddr.
+using VulkanFunctionFinder = void (*(*)(VkInstance_T*, const char*))();
 
 struct VulkanOptions {
   /// Which of the system's devices; -1: the fastest kind.
   int device = -1;
   /// Runs what the device refuses; nullptr: nothing does, such models are refused.
   const Backend* fallback = nullptr;
+  /// vkGetInstanceProcAddr, of apps that have loaded Vulkan themselves or link it (MoltenVK);
+  /// nullptr: that of the system's loader, which is found at run time.
+  VulkanFunctionFinder get_instance_proc_addr = nullptr;
   /// For tests: the limits that every device has, whatever this one has.
   bool mask_to_floor = false;
   /// For tests: copies through staging memory also where the host has the device's memory.
