@@ -23,6 +23,8 @@ int rank_of(VkPhysicalDeviceType type) {
 
 constexpr VkMemoryPropertyFlags kHostFlags =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+/// Of memory that the host reads fast.
+constexpr VkMemoryPropertyFlags kCachedFlags = kHostFlags | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
 }  // namespace
 
@@ -143,26 +145,22 @@ void VulkanDevice::read_limits(bool mask_to_floor) {
   limits_.shared_bytes = std::min(limits_.shared_bytes, kVulkanFloor.shared_bytes);
 }
 
-int VulkanDevice::memory_type(uint32_t allowed, VkMemoryPropertyFlags flags) const {
-  for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
-    const bool fits = (memory_.memoryTypes[i].propertyFlags & flags) == flags;
-    if (fits && (allowed >> i & 1) != 0) return static_cast<int>(i);
+/// Of the allowed types, the first with the best of the wanted flags that there are.
+uint32_t VulkanDevice::memory_type(uint32_t allowed, bool is_host) const {
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  const VkMemoryPropertyFlags best = is_host               ? kCachedFlags
+                                     : maps_device_memory_ ? kLocal | kCachedFlags
+                                                           : kLocal;
+  for (const VkMemoryPropertyFlags flags : {best, is_host ? kHostFlags : kLocal, 0U}) {
+    for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+      const bool fits = (memory_.memoryTypes[i].propertyFlags & flags) == flags;
+      if (fits && (allowed >> i & 1) != 0) return i;
+    }
   }
-  return -1;
+  return 0;
 }
 
-Fault VulkanDevice::make_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
-  return make(bytes, 0,
-              VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | (maps_device_memory_ ? kHostFlags : 0), buffer);
-}
-
-Fault VulkanDevice::make_host_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
-  return make(bytes, kHostFlags, kHostFlags, buffer);
-}
-
-/// With the wanted flags where a memory has them, else the required ones.
-Fault VulkanDevice::make(uint64_t bytes, VkMemoryPropertyFlags required,
-                         VkMemoryPropertyFlags wanted, VulkanBuffer* buffer) const {
+Fault VulkanDevice::make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) const {
   if (bytes > limits_.allocation_bytes) {
     return Fault(Error::kOutOfMemory, "device '%s' gives at most %llu bytes at once, not %llu",
                  properties_.deviceName, static_cast<unsigned long long>(limits_.allocation_bytes),
@@ -175,37 +173,30 @@ Fault VulkanDevice::make(uint64_t bytes, VkMemoryPropertyFlags required,
   VulkanBuffer made;
   LAZYRT_VK_RETURN_IF_ERROR(api_, CreateBuffer, device_, &info, nullptr, &made.buffer);
   made.bytes = info.size;
-  VkMemoryRequirements needs;
-  api_.GetBufferMemoryRequirements(device_, made.buffer, &needs);
-  int type = memory_type(needs.memoryTypeBits, wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-  if ((wanted & kHostFlags) == 0 || type < 0) type = memory_type(needs.memoryTypeBits, wanted);
-  if (type < 0) type = memory_type(needs.memoryTypeBits, required);
-  if (type < 0) type = 0;
-  VkMemoryAllocateInfo allocation = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  allocation.allocationSize = needs.size;
-  allocation.memoryTypeIndex = static_cast<uint32_t>(type);
-  VkResult result = api_.AllocateMemory(device_, &allocation, nullptr, &made.memory);
-  Word function = "vkAllocateMemory";
-  if (result == VK_SUCCESS) {
-    function = "vkBindBufferMemory";
-    result = api_.BindBufferMemory(device_, made.buffer, made.memory, 0);
-  }
-  const VkMemoryPropertyFlags has = memory_.memoryTypes[type].propertyFlags;
-  const bool maps = (required & kHostFlags) != 0 ||
-                    ((wanted & kHostFlags) == kHostFlags && (has & kHostFlags) == kHostFlags);
-  if (result == VK_SUCCESS && maps) {
-    function = "vkMapMemory";
-    void* data = nullptr;
-    result = api_.MapMemory(device_, made.memory, 0, VK_WHOLE_SIZE, 0, &data);
-    made.mapped = static_cast<uint8_t*>(data);
-  }
-  if (result != VK_SUCCESS) {
+  const Fault fault = give_memory(is_host, &made);
+  if (!fault.ok()) {
     release_buffer(made);
-    return vulkan_fault(result, function)
-        .with_context("%llu bytes of device '%s'", static_cast<unsigned long long>(bytes),
-                      properties_.deviceName);
+    return fault.with_context("%llu bytes of device '%s'", static_cast<unsigned long long>(bytes),
+                              properties_.deviceName);
   }
   *buffer = made;
+  return {};
+}
+
+Fault VulkanDevice::give_memory(bool is_host, VulkanBuffer* buffer) const {
+  VkMemoryRequirements needs;
+  api_.GetBufferMemoryRequirements(device_, buffer->buffer, &needs);
+  VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  info.allocationSize = needs.size;
+  info.memoryTypeIndex = memory_type(needs.memoryTypeBits, is_host);
+  LAZYRT_VK_RETURN_IF_ERROR(api_, AllocateMemory, device_, &info, nullptr, &buffer->memory);
+  LAZYRT_VK_RETURN_IF_ERROR(api_, BindBufferMemory, device_, buffer->buffer, buffer->memory, 0);
+  const VkMemoryPropertyFlags flags = memory_.memoryTypes[info.memoryTypeIndex].propertyFlags;
+  const bool is_cached = (flags & kCachedFlags) == kCachedFlags;
+  if (!is_host && (!maps_device_memory_ || !is_cached)) return {};
+  void* data = nullptr;
+  LAZYRT_VK_RETURN_IF_ERROR(api_, MapMemory, device_, buffer->memory, 0, VK_WHOLE_SIZE, 0, &data);
+  buffer->mapped = static_cast<uint8_t*>(data);
   return {};
 }
 

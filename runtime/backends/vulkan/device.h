@@ -64,10 +64,14 @@ class VulkanDevice {
   }
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
 
-  /// For the device's work: mapped only where its fastest memory can be.
-  Fault make_buffer(uint64_t bytes, VulkanBuffer* buffer) const;
+  /// For the device's work. Mapped where the host shares the device's memory and caches it.
+  Fault make_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
+    return make(bytes, false, buffer);
+  }
   /// For what the host writes and reads: always mapped.
-  Fault make_host_buffer(uint64_t bytes, VulkanBuffer* buffer) const;
+  Fault make_host_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
+    return make(bytes, true, buffer);
+  }
   void release_buffer(const VulkanBuffer& buffer) const;
 
   /// One after the other, from any thread.
@@ -79,9 +83,9 @@ class VulkanDevice {
   Fault choose_queue();
   Fault open_device();
   void read_limits(bool mask_to_floor);
-  Fault make(uint64_t bytes, VkMemoryPropertyFlags required, VkMemoryPropertyFlags wanted,
-             VulkanBuffer* buffer) const;
-  int memory_type(uint32_t allowed, VkMemoryPropertyFlags flags) const;
+  Fault make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) const;
+  Fault give_memory(bool is_host, VulkanBuffer* buffer) const;
+  uint32_t memory_type(uint32_t allowed, bool is_host) const;
 
   VulkanApi api_;
   VkInstance instance_ = VK_NULL_HANDLE;
