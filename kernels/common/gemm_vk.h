@@ -38,14 +38,14 @@ struct Gemm {
 };
 
 /// Specialisation constants 0 to 3 of shaders that include gemm.glsl.
-struct GemmTile {
+struct GemmCut {
   uint32_t rows, columns, own_rows, own_quads;
   uint64_t count(uint64_t y_rows, uint64_t y_columns) const {
     return (y_rows + rows - 1) / rows * ((y_columns + columns - 1) / columns);
   }
   Span<const uint32_t> constants() const { return {&rows, 4}; }
 };
-constexpr GemmTile kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
+constexpr GemmCut kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
 
 /// gemv.comp computes products of at most this many rows.
 constexpr uint32_t kGemvRows = 4;
@@ -53,8 +53,8 @@ constexpr uint32_t kGemvRows = 4;
 constexpr uint64_t kEnoughGroups = 128;
 
 /// Returns the largest tile that makes kEnoughGroups workgroups, or else the smallest tile.
-inline const GemmTile& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
-  for (const GemmTile& tile : kGemmTiles) {
+inline const GemmCut& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
+  for (const GemmCut& tile : kGemmTiles) {
     if (rows > tile.rows / 2 && tile.count(rows, columns) * batches >= kEnoughGroups) return tile;
   }
   return kGemmTiles[2];
@@ -151,7 +151,7 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemv_shader, constants, operands, push,
                                              spread_groups(recorder, groups * push.splits)));
   } else {
-    const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
+    const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
     const uint64_t tiles = push.batches * tile.count(push.rows, push.columns);
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemm_shader, tile.constants(), operands, push,
                                              spread_groups(recorder, tiles * push.splits)));
@@ -172,7 +172,7 @@ inline size_t gemm_workspace_bytes(const TensorSpec& y, uint64_t groups, uint64_
 inline Fault make_gemm_pipelines(const PrepareContext& context, const Shader& shader) {
   VulkanPipelines& pipelines = preparation_of(context).program.pipelines();
   VkPipeline made = VK_NULL_HANDLE;
-  for (const GemmTile& tile : kGemmTiles)
+  for (const GemmCut& tile : kGemmTiles)
     LAZYRT_RETURN_IF_ERROR(pipelines.find_or_make(shader, tile.constants(), &made));
   for (const uint32_t rows : {1U, kGemvRows}) {
     if (&shader != &gemm_shader) break;

@@ -69,7 +69,7 @@ Fault record_windows(Recorder& recorder, ConvPush push, const GemmOperands& oper
                            push.y_pitch | push.columns);
   VulkanOperand list[4];
   list_gemm_operands(parts, list);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
+  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
   const uint64_t tiles = push.groups * tile.count(push.rows, push.columns) * push.splits;
   LAZYRT_RETURN_IF_ERROR(recorder.dispatch(conv2d_shader, tile.constants(), list, push,
                                            spread_groups(recorder, tiles)));
@@ -84,7 +84,7 @@ Fault run(void* packed, const RunContext& context) {
   if (y.numel() == 0) return {};
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
   const PackedMatrix matrix = packed_filters(weight.shape, nullptr, a.groups());
-  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
+  const GemmOperands operands = conv_gemm_operands(context, packed, matrix, &push);
   if (is_product(a, weight.shape))
     return record_product(recorder, push, operands, context.workspace);
   if (is_grouped(a.groups(), weight.shape)) {

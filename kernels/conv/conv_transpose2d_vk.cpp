@@ -42,7 +42,7 @@ Fault run(void* packed, const RunContext& context) {
   push.kernel_step_h = push.stride_h / std::gcd(push.stride_h, push.dilation_h);
   push.kernel_step_w = push.stride_w / std::gcd(push.stride_w, push.dilation_w);
   const PackedMatrix matrix = packed_filters(weight.shape, nullptr, a.groups());
-  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
+  const GemmOperands operands = conv_gemm_operands(context, packed, matrix, &push);
   if (is_grouped(a.groups(), weight.shape))
     return record_grouped(recorder, conv_transpose2d_grouped_shader, push, operands, push.rows);
   push.rows = count_rows(push);
@@ -52,7 +52,7 @@ Fault run(void* packed, const RunContext& context) {
   list_gemm_operands(operands, list);
   const uint64_t products = uint64_t{push.groups} * std::min(push.stride_h, push.out_height) *
                             std::min(push.stride_w, push.out_width);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, products);
+  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, products);
   return recorder.dispatch(conv_transpose2d_shader, tile.constants(), list, push,
                            spread_groups(recorder, products * tile.count(push.rows, push.columns)));
 }

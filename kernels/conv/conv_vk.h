@@ -22,8 +22,8 @@ struct ConvPush {
   uint32_t kernel_step_h, kernel_step_w;
 };
 
-/// Returns the push block without the members that conv_operands sets from the weights' layout.
-/// REQUIRES: y has elements.
+/// Returns the push block without the members that conv_gemm_operands sets from the weights'
+/// layout. REQUIRES: y has elements.
 template <class Attributes>
 ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, const Shape& y) {
   const auto u = [](int64_t n) { return static_cast<uint32_t>(n); };
@@ -80,8 +80,8 @@ inline PackedMatrix packed_filters(const Shape& s, const void* from, int64_t gro
 
 /// Returns the operands, with the weights `packed` as `matrix` or, if `packed` is nullptr, in the
 /// tensor's own layout. Sets columns, b_pitch and flags of the push block accordingly.
-inline GemmOperands conv_operands(const RunContext& context, const void* packed,
-                                  const PackedMatrix& matrix, ConvPush* push) {
+inline GemmOperands conv_gemm_operands(const RunContext& context, const void* packed,
+                                       const PackedMatrix& matrix, ConvPush* push) {
   const TensorView& bias = operand_or_absent(context.inputs, 2);
   GemmOperands operands;
   operands.a = reads(context.inputs[0]);

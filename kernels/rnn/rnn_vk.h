@@ -39,7 +39,7 @@ class RnnPlaces {
   int64_t hidden_, states_, between_, sequence_;
 };
 
-inline Fault rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
+inline Fault rnn_shader_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
   if (node.inputs[0].dtype != DType::kFloat32) return no_shader(op, node.inputs[0].dtype);
   const auto most =
       static_cast<int64_t>(kVulkanFloor.storage_range - kVulkanFloor.offset_alignment);
@@ -52,7 +52,7 @@ inline Fault rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& 
 }
 
 /// Sequences in the device's memory: rows of `width` floats.
-struct RnnSequence {
+struct RnnRows {
   float* data;
   int64_t time_step, batch_step;  ///< in rows
   int64_t width;
@@ -75,12 +75,12 @@ class RnnRecorder {
   Fault record() {
     if (context_.outputs[0].numel() == 0 && context_.outputs[1].numel() == 0) return {};
     if (s_.time == 0) return copy_states();
-    RnnSequence x = sequence(context_.inputs[0].as<float>(), s_.input, s_.batch_first);
+    RnnRows x = sequence(context_.inputs[0].as<float>(), s_.input, s_.batch_first);
     for (int64_t layer = 0; layer < s_.layers; ++layer) {
       const bool is_last = layer == s_.layers - 1;
       float* to =
           is_last ? context_.outputs[0].as<float>() : at_.between(context_.workspace, layer);
-      const RnnSequence y = sequence(to, s_.directions * s_.hidden, is_last && s_.batch_first);
+      const RnnRows y = sequence(to, s_.directions * s_.hidden, is_last && s_.batch_first);
       for (int64_t d = 0; d < s_.directions; ++d)
         LAZYRT_RETURN_IF_ERROR(record_direction(layer, d, x, y));
       x = y;
@@ -89,7 +89,7 @@ class RnnRecorder {
   }
 
  private:
-  RnnSequence sequence(float* data, int64_t width, bool batch_first) const {
+  RnnRows sequence(float* data, int64_t width, bool batch_first) const {
     if (batch_first) return {data, 1, s_.time, width};
     return {data, s_.batch, 1, width};
   }
@@ -107,7 +107,7 @@ class RnnRecorder {
     return {};
   }
 
-  Fault record_direction(int64_t layer, int64_t d, const RnnSequence& x, const RnnSequence& y) {
+  Fault record_direction(int64_t layer, int64_t d, const RnnRows& x, const RnnRows& y) {
     const auto w = context_.inputs.subspan(s_.first_weight(layer, d), s_.weights());
     const int64_t own = (layer * s_.directions + d) * s_.batch * s_.hidden;
     const auto state = [&](Span<const TensorView> of, size_t i) { return of[i].as<float>() + own; };
@@ -130,7 +130,7 @@ class RnnRecorder {
   }
 
   /// The input's part of all gates, with its bias.
-  Fault record_product(Span<const TensorView> w, const RnnSequence& x) {
+  Fault record_product(Span<const TensorView> w, const RnnRows& x) {
     Gemm gemm;
     gemm.push.rows = static_cast<uint32_t>(s_.time * s_.batch);
     gemm.push.columns = static_cast<uint32_t>(s_.gate_rows());
@@ -148,8 +148,8 @@ class RnnRecorder {
     return written ? writes(context_.workspace, bytes) : reads(context_.workspace, bytes);
   }
 
-  Fault record_step(const TensorView& weight, int64_t step, int64_t t, int64_t d,
-                    const RnnSequence& x, const RnnSequence& y) {
+  Fault record_step(const TensorView& weight, int64_t step, int64_t t, int64_t d, const RnnRows& x,
+                    const RnnRows& y) {
     const auto number = [](int64_t n) { return static_cast<uint32_t>(n); };
     const RnnPush push = {number(s_.batch),
                           number(s_.hidden),
@@ -187,7 +187,7 @@ struct RnnKernel {
     return sizes_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape);
   }
   static Fault supports(const char* op, const NodeSpec& node) {
-    return rnn_supports(op, node, sizes_of(node));
+    return rnn_shader_supports(op, node, sizes_of(node));
   }
   static Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
     const RnnSizes s = sizes_of(context.node);

@@ -91,7 +91,7 @@ class OnNodes : public OnVulkan<Param> {
         return std::string("status: ") + ran.message() +
                "; reference: " + expected.status.message();
       for (size_t i = 0; ran.ok() && i < expected.outputs.size(); ++i) {
-        const TensorView& view = *session->output(i);
+        const TensorView view = *session->output(i);
         const GuardedTensor actual(view.dtype, view.shape);
         if (view.bytes() != 0) std::memcpy(actual.view().data, view.data, view.bytes());
         const std::string text = difference(expected.outputs[i], actual, c.tolerance);

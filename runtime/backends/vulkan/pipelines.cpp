@@ -1,6 +1,6 @@
 #include "runtime/backends/vulkan/pipelines.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace lazyrt {
 
@@ -45,8 +45,8 @@ Fault VulkanPipelines::find_or_make(const Shader& shader, Span<const uint32_t> c
                                     VkPipeline* pipeline) {
   const Lock lock(mutex_);
   for (const Made& made : pipelines_) {
-    if (made.shader == &shader && made.constant_count == constants.size() &&
-        std::memcmp(made.constants, constants.data(), constants.size() * sizeof(uint32_t)) == 0) {
+    if (made.shader == &shader && std::equal(constants.begin(), constants.end(), made.constants,
+                                             made.constants + made.constant_count)) {
       *pipeline = made.pipeline;
       return {};
     }
