@@ -8,7 +8,7 @@ OPERAND(1, readonly, index);
 
 const uint kNowhere = 0xffffffffu;
 
-/// The position that index i in [low, extent) names; ends the run and answers kNowhere where it is outside.
+/// Returns the position that index i names; if the index is not in [low, extent), ends the run and returns kNowhere.
 uint position(uint i, int low) {
   uvec2 v;
   if (kWide) {

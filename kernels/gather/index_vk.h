@@ -10,21 +10,22 @@ namespace lazyrt {
 
 extern const Shader index_check_shader;
 
-/// Shaders count positions as int.
+/// Refuses an axis with more positions than shaders count as int.
 inline Fault check_axis_extent(const TensorSpec& x, int axis) {
   if (x.shape[axis] <= INT32_MAX) return {};
-  return Fault(Error::kUnsupported, "the axis has %" PRId64 " positions, shaders count to 2^31",
+  return Fault(Error::kUnsupported, "the axis has %" PRId64 " positions; shaders count to 2^31",
                x.shape[axis]);
 }
 
-/// The first specialisation constant of shaders that include index.glsl.
+/// Returns the first specialisation constant of shaders that include index.glsl.
 inline uint32_t is_wide(const TensorView& index) { return index.dtype == DType::kInt64; }
 
 inline Fault index_failure(Recorder* recorder, uint32_t* code) {
   return recorder->failure(Error::kOutOfRange, "an index is outside of its axis", code);
 }
 
-/// Only checks that the indices are in [low, extent), for a node whose result has no elements.
+/// Records only the check that the indices are in [low, extent), for a node whose result has no
+/// elements.
 inline Fault record_index_check(Recorder* recorder, const TensorView& index, int32_t low,
                                 int32_t extent) {
   struct {

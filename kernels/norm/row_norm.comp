@@ -35,7 +35,7 @@ uint offset(uint row, uint e) {
   const uint image = row / push.groups, group = row % push.groups;
   return image * push.extent * push.groups + (e / push.piece * push.groups + group) * push.piece + e % push.piece;
 }
-/// Of its weight and bias.
+/// Returns the place of the element's weight and bias.
 uint parameter(uint row, uint e) {
   return kGroups ? (row % push.groups * push.piece + e % push.piece) / push.inner : e;
 }
@@ -54,7 +54,7 @@ void main() {
   const float n = float(push.extent);
   float mean = 0.0, variance = sums.y / n;
   if (kCenters) {
-    // Differences to the mean, whose own error shows in their sum.
+    // Deviations from the mean; their sum shows the error of the mean itself.
     mean = sums.x / n;
     sums = vec2(0.0);
     for (uint e = lane(); e < count; e += lanes()) {

@@ -10,7 +10,7 @@ namespace lazyrt {
 
 extern const Shader rnn_step_shader;
 
-/// Where in the workspace things are, in floats.
+/// The layout of the workspace, in floats.
 class RnnPlaces {
  public:
   explicit RnnPlaces(const RnnSizes& s)
@@ -46,8 +46,9 @@ inline Fault rnn_shader_supports(const char* op, const NodeSpec& node, const Rnn
   const RnnPlaces places(s);
   const int64_t largest = std::max(places.gates_bytes(), places.state_bytes());
   if (largest <= most) return {};
-  return Fault(Error::kUnsupported, "%s: the gates of all steps are %lld bytes, at most %lld", op,
-               static_cast<long long>(largest), static_cast<long long>(most));
+  return Fault(Error::kUnsupported,
+               "%s: the gates or states of all steps take %lld bytes; at most %lld can be bound",
+               op, static_cast<long long>(largest), static_cast<long long>(most));
 }
 
 /// Sequences in the device's memory: rows of `width` floats.
@@ -174,6 +175,29 @@ class RnnRecorder {
   const RunContext& context_;
   const RnnSizes& s_;
   const RnnPlaces at_;
+};
+
+/// The functions of a kernel, but for the operator's name. kGates and kStates as in RnnSizes.
+template <class Table, int kGates, int kStates>
+struct RnnKernel {
+  static RnnSizes sizes_of(const OpAttrs& attrs, const Shape& x, const Shape& h0) {
+    return rnn_sizes(attrs.as<Table>(), kGates, kStates, x, h0);
+  }
+  static RnnSizes sizes_of(const NodeSpec& node) {
+    return sizes_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape);
+  }
+  static Fault supports(const char* op, const NodeSpec& node) {
+    return rnn_shader_supports(op, node, sizes_of(node));
+  }
+  static Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
+    const RnnSizes s = sizes_of(context.node);
+    prepared->workspace_bytes = static_cast<size_t>(RnnPlaces(s).bytes(s));
+    return {};
+  }
+  static Fault run(void*, const RunContext& context) {
+    const RnnSizes s = sizes_of(context.attrs, context.inputs[0].shape, context.inputs[1].shape);
+    return RnnRecorder(context, s).record();
+  }
 };
 
 }  // namespace lazyrt

@@ -1,5 +1,5 @@
-// fail(code) ends the run with the error of this code; that of the first node counts. Needs ERROR_BINDING; include it
-// behind PUSH.
+// fail(code) ends the run with the error of this code; if several nodes fail, the first one's error is reported. Define
+// ERROR_BINDING and include it behind PUSH.
 layout(binding = ERROR_BINDING, std430) buffer ErrorWord { uint error_word[]; };
 
 void fail(uint code) { atomicMin(error_word[push.begin[ERROR_BINDING]], code); }
