@@ -211,4 +211,16 @@ Fault VulkanDevice::submit(const VkSubmitInfo& info, VkFence fence) {
   return vulkan_fault(api_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
 }
 
+Fault VulkanDevice::wait(VkFence fence) {
+  const VkResult waited = api_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  // The work goes on, and uses memory that the caller may release: try without the fence.
+  if (waited == VK_SUCCESS || wait_idle().ok()) return {};
+  return vulkan_fault(waited, "vkWaitForFences");
+}
+
+Fault VulkanDevice::wait_idle() {
+  const Lock lock(queue_mutex_);
+  return vulkan_fault(api_.QueueWaitIdle(queue_), "vkQueueWaitIdle");
+}
+
 }  // namespace lazyrt

@@ -76,6 +76,10 @@ class VulkanDevice {
 
   /// One after the other, from any thread.
   Fault submit(const VkSubmitInfo& info, VkFence fence);
+  /// Until the fence's submission has ended. After an error the device is lost.
+  Fault wait(VkFence fence);
+  /// Until all submissions have ended. After an error the device is lost.
+  Fault wait_idle();
 
  private:
   Fault open_instance();
