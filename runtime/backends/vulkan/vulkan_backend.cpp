@@ -140,8 +140,7 @@ constexpr Device device_of(bool has_clock) {
 constexpr Device kDevices[] = {device_of(false), device_of(true)};
 
 Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
-  LAZYRT_RETURN_IF_ERROR(
-      state->gpu.open({options.device, options.mask_to_floor, options.force_staging}));
+  LAZYRT_RETURN_IF_ERROR(state->gpu.open(options));
   LAZYRT_RETURN_IF_ERROR(state->pipelines.make_layouts());
   state->name = "vulkan";
   state->open = open;
@@ -169,7 +168,9 @@ Result<VulkanBackend> VulkanBackend::create(const VulkanOptions& options) {
 VulkanBackend::~VulkanBackend() { destroy_object(state_, platform_allocator()); }
 
 const Backend* VulkanBackend::backend() const { return state_; }
-const char* VulkanBackend::device_name() const { return state_->gpu.properties().deviceName; }
+const char* VulkanBackend::device_name() const {
+  return state_->gpu.physical().properties.deviceName;
+}
 size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
 uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
 Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add(op); }

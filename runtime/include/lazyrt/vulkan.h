@@ -8,9 +8,27 @@
 
 namespace lazyrt {
 
+/// A device that the app has made and keeps, by its handles of Vulkan. All of it must outlive the
+/// backend, which destroys none of it and waits for no work but its own.
+struct VulkanAppDevice {
+  void* get_instance_proc_addr = nullptr;  ///< PFN_vkGetInstanceProcAddr
+  void* instance = nullptr;                ///< VkInstance, created for Vulkan 1.1 or newer
+  void* physical_device = nullptr;         ///< VkPhysicalDevice
+  void* device = nullptr;  ///< VkDevice; with robustBufferAccess, unless all bundles are trusted
+  void* queue = nullptr;   ///< VkQueue of the family `queue_family`, which must compute
+  uint32_t queue_family = 0;
+  /// Called before and after the backend submits to the queue, with `context`: Vulkan allows one
+  /// thread at a time. nullptr: nobody else uses the queue.
+  void (*lock)(void* context) = nullptr;
+  void (*unlock)(void* context) = nullptr;
+  void* context = nullptr;
+};
+
 struct VulkanOptions {
   /// Which of the system's devices; -1: the fastest kind.
   int device = -1;
+  /// Runs on the app's device instead; nullptr: the backend makes a device of its own.
+  const VulkanAppDevice* app_device = nullptr;
   /// Runs what the device refuses; nullptr: nothing does, such models are refused.
   const Backend* fallback = nullptr;
   /// For tests: the limits that every device has, whatever this one has.
