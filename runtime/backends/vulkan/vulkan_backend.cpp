@@ -8,9 +8,10 @@ namespace lazyrt {
 
 class VulkanBackendState : public Backend {
  public:
-  VulkanBackendState() : pipelines(gpu, platform_allocator()) {}
+  VulkanBackendState() : pipelines(gpu, &cache, platform_allocator()) {}
 
   mutable VulkanDevice gpu;
+  mutable VulkanCache cache;
   mutable VulkanPipelines pipelines;
 };
 
@@ -141,7 +142,8 @@ constexpr Device kDevices[] = {device_of(false), device_of(true)};
 
 Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
   LAZYRT_RETURN_IF_ERROR(state->gpu.open(options));
-  LAZYRT_RETURN_IF_ERROR(state->pipelines.make_layouts());
+  LAZYRT_RETURN_IF_ERROR(state->cache.open(options.cache_folder, state->gpu.physical()));
+  LAZYRT_RETURN_IF_ERROR(state->pipelines.open());
   state->name = "vulkan";
   state->open = open;
   state->close = close;
@@ -165,7 +167,10 @@ Result<VulkanBackend> VulkanBackend::create(const VulkanOptions& options) {
   return out;
 }
 
-VulkanBackend::~VulkanBackend() { destroy_object(state_, platform_allocator()); }
+VulkanBackend::~VulkanBackend() {
+  if (state_ != nullptr && state_->pipelines.count() != 0) (void)save_pipelines();
+  destroy_object(state_, platform_allocator());
+}
 
 const Backend* VulkanBackend::backend() const { return state_; }
 const char* VulkanBackend::device_name() const {
@@ -173,6 +178,8 @@ const char* VulkanBackend::device_name() const {
 }
 size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
 uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
+Status VulkanBackend::save_pipelines() { return state_->pipelines.save(); }
+Status VulkanBackend::cache_status() const { return state_->cache.status(); }
 Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add(op); }
 size_t VulkanBackend::refused_count() const { return state_->gpu.refusals().count(); }
 const char* VulkanBackend::refused(size_t i) const { return state_->gpu.refusals().name(i); }

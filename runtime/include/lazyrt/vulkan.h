@@ -31,6 +31,10 @@ struct VulkanOptions {
   const VulkanAppDevice* app_device = nullptr;
   /// Runs what the device refuses; nullptr: nothing does, such models are refused.
   const Backend* fallback = nullptr;
+  /// A folder of the app's, which must exist, for what is kept between processes: compiled
+  /// pipelines and verdicts of self-tests. Files of another device, driver or build of LazyRT, and
+  /// damaged ones, are not used and replaced. nullptr: nothing is kept.
+  const char* cache_folder = nullptr;
   /// For tests: the limits that every device has, whatever this one has.
   bool mask_to_floor = false;
   /// For tests: copies through staging memory also where the host has the device's memory.
@@ -59,6 +63,14 @@ class VulkanBackend {
   size_t pipeline_count() const;
   /// Submissions to the device so far; a run is one.
   uint64_t submission_count() const;
+
+  /// Writes the pipelines made so far to VulkanOptions::cache_folder, if they are not there yet.
+  /// The destructor does it, too; an app that may be killed calls it after its first run. An error
+  /// is also in cache_status().
+  Status save_pipelines();
+  /// What went wrong last with a file in VulkanOptions::cache_folder; runs go on without it. It is
+  /// logged, too.
+  Status cache_status() const;
 
   /// Sessions that are made from now on run nodes of this operator, by its name, on the fallback;
   /// "" means all operators. kInvalidArgument: too many of them.
