@@ -184,4 +184,20 @@ Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add
 size_t VulkanBackend::refused_count() const { return state_->gpu.refusals().count(); }
 const char* VulkanBackend::refused(size_t i) const { return state_->gpu.refusals().name(i); }
 
+bool VulkanBackend::recall_verdict(uint64_t bundle) {
+  VulkanCacheFile file;
+  state_->cache.read(VulkanCache::Kind::kVerdict, bundle, &file);
+  if (!file.exists()) return false;
+  const Fault fault = state_->gpu.refusals().read(file.content());
+  if (!fault.ok()) state_->cache.report(fault.with_context("the verdict of a self-test"));
+  return fault.ok();
+}
+
+Status VulkanBackend::keep_verdict(uint64_t bundle) {
+  uint8_t bytes[VulkanRefusals::kMostBytes];
+  const size_t size = state_->gpu.refusals().write(bytes);
+  return state_->cache.write(VulkanCache::Kind::kVerdict, bundle, {bytes, size},
+                             platform_allocator());
+}
+
 }  // namespace lazyrt

@@ -79,16 +79,24 @@ class VulkanBackend {
   /// REQUIRES: i < refused_count(). Lives as long as the backend.
   const char* refused(size_t i) const;
 
+  /// Refuses the operators that keep_verdict noted for this bundle, by its Program::checksum(), on
+  /// this device, driver and build. False: there is no such file in VulkanOptions::cache_folder.
+  bool recall_verdict(uint64_t bundle);
+  /// Notes what is refused now in VulkanOptions::cache_folder. An error is also in cache_status().
+  Status keep_verdict(uint64_t bundle);
+
  private:
   VulkanBackend() = default;
   VulkanBackendState* state_ = nullptr;
 };
 
-/// Runs the samples of all methods on the device, twice where all is right, before anything else is
-/// run there. An operator whose result is wrong is refused from then on, and the samples run again;
-/// where it cannot be named, all operators are. `trusted` is what values are compared with:
-/// cpu_backend(). Errors are those of self_test.
+/// Proves the device with the bundle's samples before anything else is run there. An operator whose
+/// result is wrong is refused from then on, and the samples run again; where it cannot be named,
+/// all operators are. A sample runs twice where all is right; nothing runs if the verdict of an
+/// earlier process was kept. `trusted` is what values are compared with: cpu_backend(). Errors are
+/// those of self_test for a method. Has to be called before sessions are made.
 inline Status self_test(VulkanBackend* backend, const Program& program, const Backend* trusted) {
+  if (backend->recall_verdict(program.checksum())) return {};
   SelfTestOptions options;
   options.session.backend = backend->backend();
   options.trusted = trusted;
@@ -103,8 +111,12 @@ inline Status self_test(VulkanBackend* backend, const Program& program, const Ba
     const size_t refused = backend->refused_count();
     const bool is_new = result->is_located && backend->refuse(result->point.op).ok() &&
                         backend->refused_count() > refused;
-    if (!is_new) return backend->refuse("");
+    if (is_new) continue;
+    const Status all = backend->refuse("");
+    if (!all.ok()) return all;
+    break;
   }
+  (void)backend->keep_verdict(program.checksum());
   return {};
 }
 
