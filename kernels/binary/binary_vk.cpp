@@ -33,8 +33,10 @@ Fault run(void*, const RunContext& context) {
   const bool divides_integers =
       binary_kind(fn) == BinaryKind::kDivision && a.dtype != DType::kFloat32;
   if (divides_integers) {
-    LAZYRT_RETURN_IF_ERROR(
-        recorder.failure(Error::kOutOfRange, "integer division by zero", &push.failure));
+    const auto make = [](const ShaderFault& fault, int64_t, int64_t) {
+      return division_by_zero(fault.what);
+    };
+    LAZYRT_RETURN_IF_ERROR(recorder.failure({make, fb::EnumNameBinaryFn(fn)}, &push.failure));
   }
   const uint32_t constants[] = {static_cast<uint32_t>(fn), static_cast<uint32_t>(a.dtype),
                                 static_cast<uint32_t>(y.dtype), gives_bool(binary_kind(fn)),

@@ -35,7 +35,8 @@ Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   const auto extent = static_cast<int32_t>(x.shape[a.axis()]);
   LAZYRT_RETURN_IF_ERROR(recorder.copy(y.data, x.data, y.bytes()));
-  if (index.numel() == 0 || y.numel() == 0) return record_index_check(&recorder, index, 0, extent);
+  if (index.numel() == 0 || y.numel() == 0)
+    return record_index_check(&recorder, "scatter", index, 0, extent);
   const int axis = a.axis();
   const Strides of_src = row_major(src.shape), of_y = row_major(y.shape);
   Shape lines = index.shape;
@@ -48,7 +49,7 @@ Fault run(void*, const RunContext& context) {
                static_cast<uint32_t>(of_y[axis]),
                extent,
                0};
-  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
+  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, "scatter", 0, extent, &push.error));
   const bool moves = a.fn() == fb::ScatterFn::Assign;
   const uint32_t constants[] = {is_wide(index),
                                 moves ? moved_type(x.dtype) : static_cast<uint32_t>(x.dtype),

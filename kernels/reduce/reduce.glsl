@@ -78,8 +78,12 @@ void main() {
   const uint count = row < push.rows ? push.extent : 0u;
   const uint first = offset(row, push.kept, push.kept_steps);
   T value = start();
-  for (uint e = lane(); e < count; e += lanes())
-    value = combined(value, load(first + offset(e, push.folded, push.folded_steps)));
+  if (push.extent <= push.folded[0]) {  // evenly spaced, so without divisions
+    for (uint e = lane(); e < count; e += lanes()) value = combined(value, load(first + e * push.folded_steps[0]));
+  } else {
+    for (uint e = lane(); e < count; e += lanes())
+      value = combined(value, load(first + offset(e, push.folded, push.folded_steps)));
+  }
   value = fold_row(value);
   if (row >= push.rows || lane() != 0u) return;
 #ifdef IS_F32

@@ -62,11 +62,11 @@ Fault VulkanSession::make() {
   pool.queueFamilyIndex = gpu.queue_family();
   LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, gpu.handle(), &pool, nullptr, &pool_);
   LAZYRT_RETURN_IF_ERROR(make_fence());
-  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(Recorder::kErrorBytes, &error_word_));
+  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(sizeof(ErrorBlock), &error_word_));
   VulkanPlace word;
-  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, Recorder::kErrorBytes, &word));
-  error_mapped_ = reinterpret_cast<uint32_t*>(word.mapped);
-  *error_mapped_ = Recorder::kNoError;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, sizeof(ErrorBlock), &word));
+  error_mapped_ = reinterpret_cast<ErrorBlock*>(word.mapped);
+  std::memset(error_mapped_, 0xff, sizeof(ErrorBlock));
   copies_.begin(error_word_);
   return {};
 }
@@ -255,13 +255,15 @@ Fault VulkanSession::make_fence() {
 }
 
 Fault VulkanSession::read_error_word() {
-  const uint32_t code = *error_mapped_;
-  if (code == Recorder::kNoError) return {};
-  *error_mapped_ = Recorder::kNoError;
+  const uint32_t code = error_mapped_->code;
+  if (code == ErrorBlock::kNoError) return {};
+  const ErrorBlock::Slot found = error_mapped_->slots[code % ErrorBlock::kSlots];
+  const auto value = static_cast<int64_t>(uint64_t{found.value_high} << 32 | found.value_low);
+  std::memset(error_mapped_, 0xff, sizeof(ErrorBlock));
   for (const VulkanSegment* segment : segments_) {
     if (const Recorder::Failure* failure = segment->find_failure(code)) {
       if (error_.ok()) error_node_ = failure->node;
-      return Fault(failure->error, failure->text)
+      return failure->fault.make(failure->fault, found.position, value)
           .with_context("node %zu (%s)", failure->node, failure->op);
     }
   }

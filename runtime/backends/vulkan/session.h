@@ -80,7 +80,7 @@ class VulkanSession {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
   void* error_word_ = nullptr;
-  uint32_t* error_mapped_ = nullptr;
+  ErrorBlock* error_mapped_ = nullptr;
   void* staging_ = nullptr;
   uint8_t* staging_mapped_ = nullptr;
   uint64_t staging_bytes_ = 0, staged_ = 0;
