@@ -54,6 +54,28 @@ struct VulkanOptions {
   bool force_staging = false;
 };
 
+/// A device of this system, as its driver describes it.
+struct VulkanDeviceInfo {
+  char name[256] = "";
+  const char* type = "";       ///< "discrete", "integrated", "virtual", "cpu" or "other"
+  char driver[520] = "";       ///< its name and version in its own words; empty: it gives none
+  char api_version[16] = "";   ///< of Vulkan: "1.3.230"
+  uint64_t memory_bytes = 0;   ///< of the device's own memory, which may be the host's
+  bool shares_memory = false;  ///< with the host: a run copies nothing
+  bool has_clock = false;      ///< a profile has times of single nodes
+  // What the backend uses of its limits, each at least Vulkan 1.1's minimum.
+  uint64_t operand_bytes = 0;  ///< 128 MiB
+  uint64_t block_bytes = 0;    ///< 1 GiB
+  uint32_t group_size = 0;     ///< 128 invocations
+  uint32_t shared_bytes = 0;   ///< 16 KiB of a workgroup's shared memory
+  /// kUnsupported: the backend cannot run on it; the message says what it lacks.
+  Status status;
+};
+
+/// Describes device `number` of this system, from 0. kNotFound: there are fewer. kUnsupported:
+/// there is no Vulkan 1.1.
+Result<VulkanDeviceInfo> describe_vulkan_device(int number);
+
 class VulkanBackendState;
 
 /// A device of Vulkan with its pipelines, which all sessions on it share. Must outlive the Programs
