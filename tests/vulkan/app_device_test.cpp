@@ -86,7 +86,7 @@ TEST_F(VulkanAppDeviceTest, SharesItsQueueWithTheApp) {
       ASSERT_TRUE(ran.ok()) << ran.message();
       ASSERT_EQ(test::floats(session, 0), (std::vector<float>{0, r, 0, 4}));
     }
-    EXPECT_EQ(app.locked(), backend->submission_count());
+    EXPECT_EQ(app.locked(), backend->statistics().submissions);
   }
   const size_t before = other.submitted();  // the app's device still works
   while (other.submitted() < before + 2) std::this_thread::yield();

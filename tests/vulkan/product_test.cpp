@@ -49,7 +49,7 @@ TEST_P(VulkanProducts, OfNewSizesMakeNoPipelines) {
   Session session = test::make(loaded.method(), options_);
   Session reference = test::make(loaded.method());
   const VulkanBackend& backend = *test::kBackends.of(GetParam());
-  size_t pipelines = 0;
+  uint64_t pipelines = 0;
   for (const int64_t n : {5, 1, 4096, 3, 1700, 64}) {
     std::vector<float> x = test::random_floats(static_cast<size_t>(n * kDepth), 2);
     for (Session* s : {&session, &reference}) {
@@ -59,9 +59,9 @@ TEST_P(VulkanProducts, OfNewSizesMakeNoPipelines) {
     }
     EXPECT_LT(largest_difference(test::floats(session, 0), test::floats(reference, 0)), 1e-5) << n;
     if (pipelines != 0) {
-      EXPECT_EQ(backend.pipeline_count(), pipelines) << n;
+      EXPECT_EQ(backend.statistics().pipelines, pipelines) << n;
     }
-    pipelines = backend.pipeline_count();
+    pipelines = backend.statistics().pipelines;
   }
 }
 

@@ -97,7 +97,7 @@ TEST_F(VulkanSelfTest, RunsASampleTwiceWhereAllIsRight) {
   const Status status = self_test(&*backend_, *loaded.program, cpu_backend());
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(backend_->refused_count(), 0u);
-  EXPECT_EQ(backend_->submission_count(), 2u);
+  EXPECT_EQ(backend_->statistics().submissions, 2u);
 }
 
 void expect_relu_is_refused(VulkanBackend* backend, const Loaded& loaded) {
@@ -159,12 +159,12 @@ TEST_F(VulkanSelfTest, KeepsItsVerdictForTheBundle) {
     ASSERT_TRUE(backend.ok()) << backend.status().message();
     const Status status = self_test(&*backend, *loaded.program, cpu_backend());
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(backend->submission_count() == 0, process == 1) << "process " << process;
+    EXPECT_EQ(backend->statistics().submissions == 0, process == 1) << "process " << process;
     ASSERT_EQ(backend->refused_count(), 1u);
     EXPECT_STREQ(backend->refused(0), "unary");
     if (process == 1) {
       ASSERT_TRUE(self_test(&*backend, *other.program, cpu_backend()).ok());
-      EXPECT_NE(backend->submission_count(), 0u) << "another bundle";
+      EXPECT_NE(backend->statistics().submissions, 0u) << "another bundle";
       for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() == ".verdict") std::ofstream(entry.path()) << "damaged";
       }

@@ -94,9 +94,17 @@ TEST_P(Vulkan, AStateLivesThereAndARunIsOneSubmission) {
   const float ones[4] = {1, 1, 1, 1};
   for (int i = 1; i < 5; ++i) {
     ASSERT_TRUE(session.set_input(0, ones, sizeof(ones)).ok());
-    const uint64_t before = backend().submission_count();
+    const VulkanStatistics before = backend().statistics();
     ASSERT_TRUE(session.run().ok());
-    EXPECT_EQ(backend().submission_count(), before + 1);
+    const VulkanStatistics after = backend().statistics();
+    EXPECT_EQ(after.submissions, before.submissions + 1);
+    EXPECT_EQ(after.waits, before.waits + 1);
+    EXPECT_EQ(after.dispatches - before.dispatches, 3U) << "add, relu, and the state's copy";
+    if (i == 1) continue;  // the first run brings the state, and makes the staging memory
+    const size_t copied = GetParam() == Mode::kStaging ? sizeof(ones) : 0;
+    EXPECT_EQ(after.bytes_in, before.bytes_in + copied);
+    EXPECT_EQ(after.bytes_out, before.bytes_out + copied);
+    EXPECT_EQ(after.memory_bytes, before.memory_bytes);
     EXPECT_EQ(test::floats(session, 0)[2], static_cast<float>(i));
   }
   EXPECT_EQ(session.state(0)->as<float>()[3], 4);
@@ -126,7 +134,7 @@ TEST_P(Vulkan, ARunThatFailsLeavesStatesAsTheyWere) {
 TEST_P(Vulkan, NewSizesMakeNoPipelines) {
   const Loaded loaded(test::relu_chain(5), default_ops());
   Session session = test::make(loaded.method(), options_);
-  size_t pipelines = 0;
+  uint64_t pipelines = 0;
   for (const int64_t n : {64, 1, 4096, 7, 100}) {
     std::vector<float> x = test::random_floats(static_cast<size_t>(n), 3);
     ASSERT_TRUE(session.set_input(0, TensorView{x.data(), DType::kFloat32, {n}}).ok());
@@ -135,9 +143,9 @@ TEST_P(Vulkan, NewSizesMakeNoPipelines) {
     for (float& v : x) v = std::max(v, 0.0F);
     EXPECT_EQ(test::floats(session, 0), x);
     if (pipelines != 0) {
-      EXPECT_EQ(backend().pipeline_count(), pipelines);
+      EXPECT_EQ(backend().statistics().pipelines, pipelines);
     }
-    pipelines = backend().pipeline_count();
+    pipelines = backend().statistics().pipelines;
   }
 }
 

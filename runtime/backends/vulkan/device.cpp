@@ -163,11 +163,13 @@ Fault VulkanDevice::make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) con
   made.bytes = info.size;
   const Fault fault = give_memory(is_host, &made);
   if (!fault.ok()) {
-    release_buffer(made);
+    destroy_buffer(made);
     return fault.with_context("%llu bytes of device '%s'", static_cast<unsigned long long>(bytes),
                               physical_.properties.deviceName);
   }
   *buffer = made;
+  const Lock lock(statistics_mutex_);
+  statistics_.memory_bytes += made.bytes;
   return {};
 }
 
@@ -190,18 +192,34 @@ Fault VulkanDevice::give_memory(bool is_host, VulkanBuffer* buffer) const {
 }
 
 void VulkanDevice::release_buffer(const VulkanBuffer& buffer) const {
+  destroy_buffer(buffer);
+  const Lock lock(statistics_mutex_);
+  statistics_.memory_bytes -= buffer.bytes;
+}
+
+void VulkanDevice::destroy_buffer(const VulkanBuffer& buffer) const {
   if (buffer.buffer != VK_NULL_HANDLE) api_.DestroyBuffer(device_, buffer.buffer, nullptr);
   if (buffer.memory != VK_NULL_HANDLE) api_.FreeMemory(device_, buffer.memory, nullptr);
+}
+
+void VulkanDevice::count(const VulkanStatistics& work) {
+  const Lock lock(statistics_mutex_);
+  statistics_.submissions += work.submissions;
+  statistics_.waits += work.waits;
+  statistics_.dispatches += work.dispatches;
+  statistics_.bytes_in += work.bytes_in;
+  statistics_.bytes_out += work.bytes_out;
 }
 
 Fault VulkanDevice::submit(const VkSubmitInfo& info, VkFence fence) {
   const Lock lock(queue_mutex_);
   const AppTurn turn(app_);
-  ++submissions_;
+  count({0, 1});
   return vulkan_fault(api_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
 }
 
 Fault VulkanDevice::wait(VkFence fence) {
+  count({0, 0, 1});
   const VkResult waited = api_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
   // The work goes on, and uses memory that the caller may release: try without the fence.
   if (waited == VK_SUCCESS || wait_idle().ok()) return {};

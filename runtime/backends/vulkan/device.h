@@ -37,11 +37,13 @@ class VulkanDevice {
   uint32_t queue_family() const { return static_cast<uint32_t>(physical_.family); }
   /// Whether its queue can write times.
   bool has_clock() const { return physical_.has_clock; }
-  /// Submissions so far. Any thread.
-  uint64_t submissions() {
-    const Lock lock(queue_mutex_);
-    return submissions_;
+  /// All but pipelines. Any thread.
+  VulkanStatistics statistics() {
+    const Lock lock(statistics_mutex_);
+    return statistics_;
   }
+  /// Adds what a session did; memory and pipelines are counted where they are made. Any thread.
+  void count(const VulkanStatistics& work);
   const VulkanPhysical& physical() const { return physical_; }
 
   /// For the device's work. Mapped where the host shares the device's memory and caches it.
@@ -69,6 +71,7 @@ class VulkanDevice {
   void mask_to_floor();
   Fault make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) const;
   Fault give_memory(bool is_host, VulkanBuffer* buffer) const;
+  void destroy_buffer(const VulkanBuffer& buffer) const;
   uint32_t memory_type(uint32_t allowed, bool is_host) const;
 
   VulkanApi api_;
@@ -81,7 +84,8 @@ class VulkanDevice {
   VulkanLimits limits_;
   VulkanRefusals refusals_;
   Mutex queue_mutex_;
-  uint64_t submissions_ = 0;
+  mutable Mutex statistics_mutex_;
+  mutable VulkanStatistics statistics_;
 };
 
 }  // namespace lazyrt

@@ -21,6 +21,7 @@ class VulkanSegment {
 
   Fault submit() { return session_.submit(this); }
   /// False: there is nothing to submit.
+  size_t dispatches() const { return recorder_.dispatches(); }
   bool has_work() const { return has_work_; }
   VkCommandBuffer buffer() const { return recording_.buffer; }
   /// As Device::times. REQUIRES: the session is timed.

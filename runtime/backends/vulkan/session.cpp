@@ -83,6 +83,7 @@ Fault VulkanSession::end_copies() {
     batch.generation = generation;
   }
   ++batches_used_;
+  done_.dispatches += batch.commands.dispatches();
   copies_.begin(error_word_);
   return queued_.append(batch.recording.buffer);
 }
@@ -100,6 +101,7 @@ Fault VulkanSession::submit(const VulkanSegment* segment) {
   LAZYRT_RETURN_IF_ERROR(stage_readbacks());
   LAZYRT_RETURN_IF_ERROR(end_copies());
   LAZYRT_RETURN_IF_ERROR(segments_.append(segment));
+  done_.dispatches += segment->dispatches();
   return queued_.append(segment->buffer());
 }
 
@@ -132,6 +134,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
+  done_.bytes_in += bytes;
   if (place.mapped != nullptr && is_idle() && readbacks_.empty()) {
     copy_or_clear(place.mapped, from, bytes);
     return {};
@@ -151,6 +154,7 @@ Fault VulkanSession::copy_out(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(from, bytes, &place));
+  done_.bytes_out += bytes;
   for (uint64_t done = 0; done < bytes; done += kMostStaging) {
     const uint64_t piece = std::min(bytes - done, kMostStaging);
     Readback readback = {static_cast<uint8_t*>(to) + done, behind(from, done),
@@ -225,6 +229,8 @@ void VulkanSession::drain() {
   copies_.begin(error_word_);
   batches_used_ = 0;
   staged_ = 0;
+  device().count(done_);
+  done_ = {};
 }
 
 Fault VulkanSession::finish() {

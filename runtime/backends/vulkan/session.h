@@ -94,6 +94,7 @@ class VulkanSession {
   bool is_lost_ = false;  ///< the device, and with it all that was there
   FirstFault error_;
   size_t error_node_ = 0;
+  VulkanStatistics done_;  ///< since the last wait
 };
 
 }  // namespace lazyrt

@@ -176,8 +176,11 @@ const Backend* VulkanBackend::backend() const { return state_; }
 const char* VulkanBackend::device_name() const {
   return state_->gpu.physical().properties.deviceName;
 }
-size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
-uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
+VulkanStatistics VulkanBackend::statistics() const {
+  VulkanStatistics all = state_->gpu.statistics();
+  all.pipelines = state_->pipelines.count();
+  return all;
+}
 Status VulkanBackend::save_pipelines() { return state_->pipelines.save(); }
 Status VulkanBackend::cache_status() const { return state_->cache.status(); }
 Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add(op); }

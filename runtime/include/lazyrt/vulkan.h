@@ -76,6 +76,17 @@ struct VulkanDeviceInfo {
 /// there is no Vulkan 1.1.
 Result<VulkanDeviceInfo> describe_vulkan_device(int number);
 
+/// What a backend has done so far.
+struct VulkanStatistics {
+  uint64_t pipelines = 0;
+  uint64_t submissions = 0;  ///< a run is one
+  uint64_t waits = 0;        ///< a run is one
+  uint64_t dispatches = 0;
+  /// Copied from the host to the device and back; nothing is where they share memory.
+  uint64_t bytes_in = 0, bytes_out = 0;
+  uint64_t memory_bytes = 0;  ///< of buffers that there are now
+};
+
 class VulkanBackendState;
 
 /// A device of Vulkan with its pipelines, which all sessions on it share. Must outlive the Programs
@@ -94,10 +105,7 @@ class VulkanBackend {
   const Backend* backend() const;
   /// The device's name, as its driver says it.
   const char* device_name() const;
-  /// Pipelines made so far.
-  size_t pipeline_count() const;
-  /// Submissions to the device so far; a run is one.
-  uint64_t submission_count() const;
+  VulkanStatistics statistics() const;
 
   /// Writes the pipelines made so far to VulkanOptions::cache_folder, if they are not there yet.
   /// The destructor does it, too; an app that may be killed calls it after its first run. An error
