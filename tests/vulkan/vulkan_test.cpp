@@ -205,5 +205,23 @@ TEST_P(VulkanLongRows, ReduceAsTheReference) {
   }
 }
 
+TEST_P(VulkanLongRows, SoftmaxAsTheReference) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 40; ++round) {
+    fb::SoftmaxT t;
+    t.axis = 1, t.log = in(0, 1) == 0, t.safe = !t.log && in(0, 1) == 0;
+    const int64_t inner = in(0, 1) == 0 ? 1 : in(2, 40), extent = in(4000, 300000) / inner;
+    const std::vector<int64_t> shape = {in(1, 3), extent, inner};
+    std::vector<double> masked(static_cast<size_t>(extent * inner), -kInf);  // parts of -inf
+    for (size_t i = masked.size() / 3; i < masked.size() / 2; ++i) masked[i] = 0.001 * (i % 999);
+    if (in(0, 3) == 0) masked[masked.size() / 3] = in(0, 1) == 0 ? kInf : std::nan("");
+    if (in(0, 3) == 0) std::fill(masked.begin(), masked.end(), -kInf);
+    const Fill fill = in(0, 2) == 0 ? Fill::of(masked) : Fill::normal(0, 4);
+    const std::string name = std::to_string(round) + testing::PrintToString(shape);
+    const OpCase c = {name, case_attrs(t), {random_operand(shape, fill)}};
+    EXPECT_TRUE(check(op(c.attrs), c).ok()) << name;
+  }
+}
+
 }  // namespace
 }  // namespace lazyrt
