@@ -49,8 +49,6 @@ constexpr GemmCut kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1
 
 /// gemv.comp computes products of at most this many rows.
 constexpr uint32_t kGemvRows = 4;
-/// The number of workgroups that keeps a device busy.
-constexpr uint64_t kEnoughGroups = 128;
 
 /// Returns the largest tile that makes kEnoughGroups workgroups, or else the smallest tile.
 inline const GemmCut& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {

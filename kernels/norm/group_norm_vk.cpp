@@ -20,7 +20,7 @@ Fault run(void*, const RunContext& context) {
       context,
       {choose_row_form(extent, 1, rows), static_cast<uint32_t>(extent),
        static_cast<float>(a.epsilon()), static_cast<uint32_t>(a.groups()),
-       static_cast<uint32_t>(v.extent / a.groups()), static_cast<uint32_t>(v.inner)},
+       static_cast<uint32_t>(v.extent / a.groups() * v.inner), static_cast<uint32_t>(v.inner)},
       true);
 }
 

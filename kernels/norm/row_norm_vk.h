@@ -14,7 +14,7 @@ struct RowNormPush {
   RowForm form;
   uint32_t extent;
   float epsilon;
-  uint32_t groups, channels, inner;
+  uint32_t groups, piece, inner;
 };
 
 inline Fault record_row_norm(const RunContext& context, const RowNormPush& push, bool centers) {

@@ -11,6 +11,8 @@ const uint kSum = 0u, kMean = 1u, kMax = 2u, kMin = 3u, kProd = 4u, kAny = 5u, k
 PUSH
   uint rows, lanes_log2, columns;
   uint extent;
+  uint parts;    ///< of each result: they are rows of their own, all first parts before the second ones
+  uint divisor;  ///< of means
   // Dims of the results and of what each folds, the innermost first, in steps of x.
   uint kept[4], kept_steps[4];
   uint folded[4], folded_steps[4];
@@ -75,19 +77,20 @@ uint offset(uint i, uint extents[4], uint steps[4]) {
 
 void main() {
   const uint row = row_index();
-  const uint count = row < push.rows ? push.extent : 0u;
-  const uint first = offset(row, push.kept, push.kept_steps);
+  const uint results = push.rows / push.parts, size = (push.extent + push.parts - 1u) / push.parts;
+  const uint begin = row / results * size, end = row < push.rows ? min(begin + size, push.extent) : 0u;
+  const uint first = offset(row % results, push.kept, push.kept_steps);
   T value = start();
   if (push.extent <= push.folded[0]) {  // evenly spaced, so without divisions
-    for (uint e = lane(); e < count; e += lanes()) value = combined(value, load(first + e * push.folded_steps[0]));
+    for (uint e = begin + lane(); e < end; e += lanes()) value = combined(value, load(first + e * push.folded_steps[0]));
   } else {
-    for (uint e = lane(); e < count; e += lanes())
+    for (uint e = begin + lane(); e < end; e += lanes())
       value = combined(value, load(first + offset(e, push.folded, push.folded_steps)));
   }
   value = fold_row(value);
   if (row >= push.rows || lane() != 0u) return;
 #ifdef IS_F32
-  if (kFunction == kMean) value = push.extent != 0u ? value / float(push.extent) : kNan;
+  if (kFunction == kMean) value = push.divisor != 0u ? value / float(push.divisor) : kNan;
 #endif
   if (kGivesTruth) {
     STORE_ELEMENT(y, 1, kBool, row, uint(truth(value)));

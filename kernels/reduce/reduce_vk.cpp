@@ -28,7 +28,7 @@ struct Dims {
 };
 struct Push {
   RowForm form;
-  uint32_t extent;
+  uint32_t extent, parts, divisor;
   Dims kept, folded;
 };
 
@@ -41,9 +41,36 @@ Push push_of(const Shape& x, uint32_t axes) {
     (folds ? extent : rows) *= x[i];
     if (x[i] > 1) (folds ? push.folded : push.kept).add(x[i], strides[i]);
   }
-  push.extent = static_cast<uint32_t>(extent);
+  push.extent = push.divisor = static_cast<uint32_t>(extent);
+  push.parts = 1;
   push.form = choose_row_form(extent, push.kept.steps[0] == 1 ? push.kept.extents[0] : 1, rows);
   return push;
+}
+
+/// The fold of all parts of each result, where x has the parts of all results one after another.
+Push push_of_parts(uint32_t rows, uint32_t parts, uint32_t divisor) {
+  Push push = {choose_row_form(parts, rows, rows), parts, 1, divisor, {}, {}};
+  if (rows > 1) push.kept.add(rows, 1);
+  push.folded.add(parts, rows);
+  return push;
+}
+
+/// Parts have the type of the results, which the fold of parts reads: any and all of numbers stay
+/// whole.
+uint32_t choose_parts(const Push& push, DType x, DType y) {
+  return x == y ? choose_row_parts(push.form, push.extent) : 1;
+}
+
+Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
+  const TensorSpec& x = context.node.inputs[0];
+  const TensorSpec& y = context.node.outputs[0];
+  if (y.numel() == 0) return {};
+  uint32_t axes = 0;
+  LAZYRT_RETURN_IF_ERROR(
+      read_axes("reduce", context.node.attrs.as<fb::Reduce>().axes(), x.shape.rank(), &axes));
+  const uint32_t parts = choose_parts(push_of(x.shape, axes), x.dtype, y.dtype);
+  if (parts > 1) prepared->workspace_bytes = parts * y.bytes();
+  return {};
 }
 
 Fault run(void*, const RunContext& context) {
@@ -54,16 +81,27 @@ Fault run(void*, const RunContext& context) {
   if (y.numel() == 0) return {};
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(read_axes("reduce", a.axes(), x.shape.rank(), &axes));
-  const Push push = push_of(x.shape, axes);
+  const Shader& shader =
+      shader_of(x.dtype, reduce_f32_shader, reduce_i32_shader, reduce_i64_shader);
   const uint32_t constants[] = {static_cast<uint32_t>(a.fn()), static_cast<uint32_t>(x.dtype)};
-  const VulkanOperand operands[] = {reads(x.numel() != 0 ? x : y), writes(y)};
-  return recorder.dispatch(
-      shader_of(x.dtype, reduce_f32_shader, reduce_i32_shader, reduce_i64_shader), constants,
-      operands, push, row_groups(recorder, push.form));
+  Push push = push_of(x.shape, axes);
+  VulkanOperand operands[] = {reads(x.numel() != 0 ? x : y), writes(y)};
+  if (const uint32_t parts = choose_parts(push, x.dtype, y.dtype); parts > 1) {
+    const VulkanOperand cut[] = {operands[0], writes(context.workspace, parts * y.bytes())};
+    const uint32_t rows = push.form.rows, divisor = push.divisor;
+    push.form.rows *= parts;
+    push.parts = parts;
+    push.divisor = 1;
+    LAZYRT_RETURN_IF_ERROR(
+        recorder.dispatch(shader, constants, cut, push, row_groups(recorder, push.form)));
+    push = push_of_parts(rows, parts, divisor);
+    operands[0] = reads(context.workspace, parts * y.bytes());
+  }
+  return recorder.dispatch(shader, constants, operands, push, row_groups(recorder, push.form));
 }
 
 }  // namespace
 
-const Kernel reduce_vk = {supports, nullptr, run, nullptr};
+const Kernel reduce_vk = {supports, prepare, run, nullptr};
 
 }  // namespace lazyrt

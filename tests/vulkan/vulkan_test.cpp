@@ -165,5 +165,63 @@ TEST_P(VulkanRandomCases, AgreeWithTheReference) {
     (void)check(*GetParam(), c);
 }
 
+/// Rows that several workgroups share, which are longer than those of the cases.
+class VulkanLongRows : public OnNodes<Mode> {
+ protected:
+  void SetUp() override { open(GetParam()); }
+  const OpEntry& op(const fb::OpAttrsUnion& attrs) {
+    return *default_ops().find(PackedAttrs(attrs).view());
+  }
+  int64_t in(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  std::mt19937_64 random_{conformance_seed()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, VulkanLongRows, testing::Values(Mode::kFloor),
+                         [](const auto& test) { return test::mode_name(test.param); });
+
+TEST_P(VulkanLongRows, ReduceAsTheReference) {
+  using Fn = fb::ReduceFn;
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8,
+                              DType::kBool};
+  for (int round = 0; round < 60; ++round) {
+    fb::ReduceT t;
+    t.fn = static_cast<Fn>(in(0, static_cast<int64_t>(Fn::MAX)));
+    DType type = kTypes[in(0, 4)];
+    if (t.fn == Fn::Mean) type = DType::kFloat32;
+    if (type == DType::kBool && (t.fn == Fn::Sum || t.fn == Fn::Prod)) type = DType::kInt8;
+    const Fill fill = type != DType::kFloat32 ? Fill::integers(0, 3)
+                      : t.fn == Fn::Prod      ? Fill::of({1, -1, 1, 1, -1, 1, -1})  // exact
+                                              : Fill::uniform(-1, 2);
+    const int64_t inner = in(0, 1) == 0 ? 1 : in(2, 40), extent = in(2000, 200000) / inner;
+    std::vector<int64_t> shape = {in(1, 3), extent, inner};
+    t.axes = {1};
+    if (in(0, 2) == 0) shape = {extent, in(1, 9), inner}, t.axes = {0, 2};
+    const std::string name = std::to_string(round) + "_" + fb::EnumNameReduceFn(t.fn) + "_" +
+                             dtype_name(type) + testing::PrintToString(shape);
+    const OpCase c = {name, case_attrs(t), {random_operand(shape, fill, type)}};
+    EXPECT_TRUE(check(op(c.attrs), c).ok()) << name;
+  }
+}
+
+TEST_P(VulkanLongRows, SoftmaxAsTheReference) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 40; ++round) {
+    fb::SoftmaxT t;
+    t.axis = 1, t.log = in(0, 1) == 0, t.safe = !t.log && in(0, 1) == 0;
+    const int64_t inner = in(0, 1) == 0 ? 1 : in(2, 40), extent = in(4000, 300000) / inner;
+    const std::vector<int64_t> shape = {in(1, 3), extent, inner};
+    std::vector<double> masked(static_cast<size_t>(extent * inner), -kInf);  // parts of -inf
+    for (size_t i = masked.size() / 3; i < masked.size() / 2; ++i) masked[i] = 0.001 * (i % 999);
+    if (in(0, 3) == 0) masked[masked.size() / 3] = in(0, 1) == 0 ? kInf : std::nan("");
+    if (in(0, 3) == 0) std::fill(masked.begin(), masked.end(), -kInf);
+    const Fill fill = in(0, 2) == 0 ? Fill::of(masked) : Fill::normal(0, 4);
+    const std::string name = std::to_string(round) + testing::PrintToString(shape);
+    const OpCase c = {name, case_attrs(t), {random_operand(shape, fill)}};
+    EXPECT_TRUE(check(op(c.attrs), c).ok()) << name;
+  }
+}
+
 }  // namespace
 }  // namespace lazyrt
