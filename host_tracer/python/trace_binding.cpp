@@ -187,8 +187,7 @@ void add_finding(Trace& trace, const std::string& severity, const std::string& i
 }
 
 void allow(Trace& trace, const std::vector<std::string>& texts) {
-  if (auto done = allow_findings(trace, texts); !done.ok())
-    throw PythonError(done.failure().error, done.failure().text);
+  if (auto done = allow_findings(trace, texts); !done.ok()) throw PythonError(done.failure());
 }
 
 /// Makes findings of that id notes.

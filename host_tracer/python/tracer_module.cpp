@@ -114,7 +114,7 @@ Trace capture_python(const PyRequest& py_request) {
   Outcome<Trace> trace = run();
   if (trace.ok()) return std::move(*trace);
   if (thrown) std::rethrow_exception(thrown);
-  throw PythonError(trace.failure().error, trace.failure().text);
+  throw PythonError(trace.failure());
 }
 
 // ------------------------------------------------------------ export
@@ -126,8 +126,7 @@ CheckLevel check_level(const std::string& name) {
 }
 
 void check_allow(const std::vector<std::string>& texts) {
-  if (auto known = parse_allowances(texts); !known.ok())
-    throw PythonError(known.failure().error, known.failure().text);
+  if (auto known = parse_allowances(texts); !known.ok()) throw PythonError(known.failure());
 }
 
 std::vector<std::string> idle(const std::vector<std::string>& texts,
@@ -162,7 +161,7 @@ std::pair<std::string, std::string> export_python(const std::vector<std::shared_
     return export_from_python(traces, options);
   };
   const Outcome<ExportSummary> summary = run();
-  if (!summary.ok()) throw PythonError(summary.failure().error, summary.failure().text);
+  if (!summary.ok()) throw PythonError(summary.failure());
   constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
   return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
 }
@@ -182,7 +181,7 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
     return compare_nodes(**bundle, trace, options);
   };
   const auto found = run();
-  if (!found.ok()) throw PythonError(found.failure().error, found.failure().text);
+  if (!found.ok()) throw PythonError(found.failure());
   constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
   return py::make_tuple(compare_verdict(*found), compare_table(*found),
                         compare_json(*found).dump(-1, ' ', false, kRepair));
@@ -235,9 +234,6 @@ void bind_sizes(py::module_& m) {
       .def("make", &make_number, py::arg("op"), py::arg("a"), py::arg("b") = -1)
       .def("at", &number_at, "An int or a float; None where there is none.")
       .def("give", [](SizeNumbers& n, TermId id) { n.ids.push_back(id); });
-  m.def(
-      "differs_at_sizes",
-      [](const std::string& text) { return text.rfind(kDiffersAtSizes, 0) == 0; }, py::arg("text"));
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
   m.def(

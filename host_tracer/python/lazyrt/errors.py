@@ -11,14 +11,17 @@ if TYPE_CHECKING:
 class Error(RuntimeError):
     """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ..."""
 
-    def __init__(self, text: str, kind: str = "internal") -> None:
+    def __init__(self, text: str, kind: str = "internal", failure: str = "") -> None:
         super().__init__(text)
-        self.kind = kind
+        self.kind, self.failure = kind, failure
 
 
 class InputError(Error, ValueError):
     """An argument of the wrong shape, dtype, count or name."""
 
+
+    def __init__(self, text: str, kind: str = "invalid argument", failure: str = "") -> None:
+        super().__init__(text, kind, failure)
 
 class BundleError(Error):
     """The file is damaged, of a newer format, or needs what this runtime lacks."""
@@ -41,8 +44,8 @@ class ExportError(Error):
 
     `report` is an ExportReport of what was captured, or None; `findings` its findings."""
 
-    def __init__(self, text: str, kind: str = "unsupported", report: ExportReport | None = None) -> None:
-        super().__init__(text, kind)
+    def __init__(self, text: str, kind: str = "unsupported", report: ExportReport | None = None, failure: str = "") -> None:
+        super().__init__(text, kind, failure)
         self.report = report
 
     @property
@@ -64,6 +67,6 @@ _CLASSES = {
 }
 
 
-def from_kind(kind: str, text: str) -> Error:
-    """The exception for an error of the runtime or the exporter."""
-    return _CLASSES.get(kind, Error)(text, kind)
+def from_kind(kind: str, text: str, failure: str = "") -> Error:
+    """The exception for an error of the runtime or the exporter. Called by errors.h."""
+    return _CLASSES.get(kind, Error)(text, kind, failure)

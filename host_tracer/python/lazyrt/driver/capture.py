@@ -100,11 +100,7 @@ class Capture:
             raise ExportError(f"{file}:{line}: {message}: {suggestion}", "baked") from error
         if writes_in_script(error):
             raise ExportError("TorchScript code writes in place into a tensor that is no registered buffer, which cannot be followed there: register it as a "
-                              f"buffer, or assign a new tensor instead of writing into it\n{statement_of(error)}", "unsupported") from error
-        if "lift() it first" in str(error):
-            name = re.search(r"writes into ('\S+')", str(error))
-            raise ExportError(f"the program writes into the memory of {name[1] if name else 'a tensor that it keeps'} by way of another tensor that it keeps there (a view, "
-                              "detach(), .data, NumPy): the graph does not see the write. clone() one of them, or make the view where it is used", "unsupported") from error
+                              f"buffer, or assign a new tensor instead of writing into it\n{statement_of(error)}") from error
         raise ExportError(f"the capture failed: {said_of(error)}", getattr(error, "kind", "unsupported")) from error
 
 

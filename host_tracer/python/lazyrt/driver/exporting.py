@@ -69,14 +69,14 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     try:
         return exclusively(run)
     except ExportError as error:
-        if not dynamic or not _tracer.differs_at_sizes(str(error)):
+        if not dynamic or error.failure != "differs at sizes":
             raise
         first = error
     try:
         return exclusively(lambda: run(follows_factories=True))
     except ExportError as error:
         more = "" if str(error) == str(first) else f"\nWith what torch makes of sizes on the CPU taken into the graph: {error}"
-        raise ExportError(f"{first}{more}", first.kind, first.report) from None
+        raise ExportError(f"{first}{more}", first.kind, first.report, first.failure) from None
 
 
 def exclusively(run):
@@ -277,7 +277,7 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     try:
         report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], options, progress))
     except Error as error:
-        raise ExportError(str(error), error.kind, report) from None
+        raise ExportError(str(error), error.kind, report, error.failure) from None
     return report
 
 
