@@ -101,17 +101,21 @@ ResultValue result_value(py::handle value) {
   if (value.is_none()) return {};
   return {to_sample(value.cast<at::Tensor>()), std::nullopt};
 }
+std::vector<at::Tensor> tensors_of(const std::vector<SampleTensor>& samples) {
+  std::vector<at::Tensor> tensors;
+  for (const SampleTensor& sample : samples) tensors.push_back(from_sample(sample));
+  return tensors;
+}
+
 
 EagerRun call_reference(const py::object& callback, const std::vector<SampleTensor>& samples,
                         bool reset) {
   const py::gil_scoped_acquire gil;
-  std::vector<at::Tensor> inputs;
-  for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
   EagerRun run;
   try {
-    const py::tuple answer = callback(inputs, reset);
-    for (const py::handle value : answer[0]) run.outputs.push_back(result_value(value));
-    run.other_structure = answer[1].cast<std::string>();
+    const py::tuple returned = callback(tensors_of(samples), reset);
+    for (const py::handle value : returned[0]) run.outputs.push_back(result_value(value));
+    run.other_structure = returned[1].cast<std::string>();
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
     run.raised = error.what();
@@ -124,11 +128,7 @@ std::string explain_difference(const py::object& callback,
                                const std::vector<std::vector<SampleTensor>>& calls) {
   const py::gil_scoped_acquire gil;
   py::list tensors;
-  for (const auto& samples : calls) {
-    std::vector<at::Tensor> inputs;
-    for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
-    tensors.append(inputs);
-  }
+  for (const auto& samples : calls) tensors.append(tensors_of(samples));
   try {
     return callback.attr("explain")(tensors).cast<std::string>();
   } catch (const py::error_already_set& error) {
@@ -152,13 +152,13 @@ void set_reference(Trace& trace, const py::object& callback, const std::string& 
   reference->explain = [held](const std::vector<std::vector<SampleTensor>>& calls) {
     return explain_difference(*held, calls);
   };
-  reference->numbers = [held] {
-    const py::gil_scoped_acquire gil;
-    return held->attr("numbers")().cast<std::vector<std::vector<int64_t>>>();
-  };
-  reference->together = [held] {
-    const py::gil_scoped_acquire gil;
-    return held->attr("together")().cast<std::vector<std::vector<int64_t>>>();
+  const auto lists_of = [held](const char* method) {
+    return [held, method] {
+      const py::gil_scoped_acquire gil;
+      return held->attr(method)().cast<std::vector<std::vector<int64_t>>>();
+    };
+  reference->numbers = lists_of("numbers");
+  reference->together = lists_of("together");
   };
   trace.eager = std::move(reference);
 }

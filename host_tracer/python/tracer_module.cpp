@@ -232,7 +232,7 @@ void bind_sizes(py::module_& m) {
       .def("real", [](SizeNumbers& n, double value) { return n.terms.real(value); })
       .def("symbol", [](SizeNumbers& n, int index) { return n.terms.symbol(index); })
       .def("make", &make_number, py::arg("op"), py::arg("a"), py::arg("b") = -1)
-      .def("at", &number_at, "An int or a float; None where there is none.")
+      .def("at", &number_at, "An int or a float; None where the term has no value.")
       .def("give", [](SizeNumbers& n, TermId id) { n.ids.push_back(id); });
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));

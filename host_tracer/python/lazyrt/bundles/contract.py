@@ -39,7 +39,7 @@ def bind(parameters, inputs, args, kwargs):
     for name, value in kwargs.items():
         index = by_name.get(name)
         if index is not None and values[index] is not MISSING:
-            raise _refusal(f"argument '{name}' is given twice")
+            raise InputError(f"argument '{name}' is given twice")
         if index is not None:
             values[index] = value
         elif more is None or name in inputs and "." in name and name not in parameters[more]["item"].get("keys", ()):
@@ -49,7 +49,7 @@ def bind(parameters, inputs, args, kwargs):
     unknown = [name for name in flat if name not in inputs]
     if unknown:
         known = ", ".join(p["name"] for p in parameters)
-        raise _refusal(f"there is no argument '{unknown[0]}'; there are {known or 'none'}")
+        raise InputError(f"there is no argument '{unknown[0]}'; there are {known or 'none'}")
     if more is not None:
         values[more] = extra
     return values, flat
@@ -64,7 +64,7 @@ def _bind_positional(parameters, args):
     if rest is not None:
         values[rest] = tuple(args[len(places):])
     elif len(args) > len(places):
-        raise _refusal(f"{len(args)} positional arguments, the program takes {len(places)}")
+        raise InputError(f"{len(args)} positional arguments, the program takes {len(places)}")
     return values
 
 
@@ -78,12 +78,12 @@ def match(parameters, values, flat):
             continue
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
-            raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
+            raise InputError(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
         given = {}
         try:
             trees.match(item, value, given, path, arguments=True)
         except trees.Mismatch as other:
-            raise _refusal(other.text) if other.text else _changed(other.path, other.was, _shown(other.value)) from None
+            raise InputError(other.text) if other.text else _changed(other.path, other.was, _shown(other.value)) from None
         for tensor in trees.tensors_of(item):
             if tensor["name"] in given:
                 found[tensor["name"]] = _array(tensor, given[tensor["name"]])
@@ -103,10 +103,10 @@ def _match_missing(parameter, flat):
     if default is not None and fixed.canonical(default) == fixed.canonical(item):
         return
     if default is None and item["kind"] == "tensor":
-        raise _refusal(f"no array for input '{item['name']}'")
+        raise InputError(f"no array for input '{item['name']}'")
     was = "given" if trees.tensor_names(item) else fixed.text_of(item)
     now = "" if default is None else f", and its default is {fixed.text_of(default)}" if default["kind"] != "default" else ""
-    raise _refusal(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
+    raise InputError(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
 
 
 # -------------------------------------------------------------------- arrays
@@ -126,7 +126,7 @@ def _array(item, value):
         raise _changed(name, "an array" if item.get("numpy") else "a tensor", _shown(value))
     bases = [(base.__module__, base.__name__) for base in type(value).__mro__]
     if bases[0] not in _PLAIN_ARRAYS and set(_PLAIN_ARRAYS).intersection(bases):
-        raise _refusal(f"'{name}' is a {fixed.type_name(value)}: give a plain array or tensor")
+        raise InputError(f"'{name}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
         raise _changed(name, "an array of NumPy", _shown(value))
     return value
@@ -134,12 +134,8 @@ def _array(item, value):
 
 # -------------------------------------------------------------------- texts
 
-def _refusal(text):
-    return InputError(text, "invalid argument")
-
-
 def _changed(path, was, now):
-    return _refusal(f"'{path}' was {was} when the bundle was exported and is fixed; {now} needs an export of its own")
+    return InputError(f"'{path}' was {was} when the bundle was exported and is fixed; {now} needs an export of its own")
 
 
 def _shown(value):

@@ -59,14 +59,14 @@ def _reopen(source: Any, limits: _Limits, settings: _Settings, info: dict[str, s
     """What was pickled."""
     program = _open(source, limits, settings)
     if program.info != info:
-        raise InputError(f"{source} is another bundle than when the program was pickled", "invalid argument")
+        raise InputError(f"{source} is another bundle than when the program was pickled")
     program._set_states(states)
     return program
 
 
 def _nanoseconds(seconds: float) -> int:
     if not 0 <= seconds < 1e9:
-        raise InputError(f"a deadline of {seconds} seconds: it must be 0 (none) or more, and below 1e9", "invalid argument")
+        raise InputError(f"a deadline of {seconds} seconds: it must be 0 (none) or more, and below 1e9")
     return round(seconds * 1e9) or int(seconds > 0)
 
 
@@ -311,8 +311,7 @@ class Program:
     def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]
         if len(args) > len(names):
-            raise InputError(f"{len(args)} arrays given, the bundle has {len(names)} inputs: {', '.join(names)}",
-                             "invalid argument")
+            raise InputError(f"{len(args)} arrays given, the bundle has {len(names)} inputs: {', '.join(names)}")
         return {**dict(zip(names, args)), **kwargs}
 
     def _check_names(self, arrays: Mapping[str, Any]) -> None:
@@ -322,7 +321,7 @@ class Program:
         if missing or unknown:
             text = "; ".join([f"no array for input '{name}'" for name in missing] +
                              [f"there is no input '{name}'" for name in unknown])
-            raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}", "invalid argument")
+            raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}")
 
 
 def _empty(numpy: Any, info: TensorInfo, shape: tuple[int, ...] | None = None) -> Any:
@@ -342,15 +341,13 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
     else:
         array = numpy.asarray(value)
         if not array.dtype.isnative:
-            raise InputError(f"input '{info.name}' has the byte order of another machine: give array.astype(array.dtype.newbyteorder('='))",
-                             "invalid argument")
+            raise InputError(f"input '{info.name}' has the byte order of another machine: give array.astype(array.dtype.newbyteorder('='))")
         name = array.dtype.name
     fits = name == _NUMPY_NAMES[info.dtype] or (info.dtype == "bf16" and name == "bfloat16")
     if not fits:
-        raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}", "invalid argument")
+        raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}")
     if not info.takes(tuple(array.shape)):
-        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}",
-                         "invalid argument")
+        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}")
     return array.view(numpy.uint16) if name == "bfloat16" else array
 
 
@@ -358,7 +355,7 @@ def _torch_to_numpy(info: TensorInfo, tensor: Any) -> Any:
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
         kind = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else tensor.layout
-        raise InputError(f"input '{info.name}' is not dense ({kind}): give x.to_dense()", "invalid argument")
+        raise InputError(f"input '{info.name}' is not dense ({kind}): give x.to_dense()")
     try:
         tensor = tensor.detach().cpu().resolve_neg()
         if tensor._is_zerotensor():
@@ -366,7 +363,7 @@ def _torch_to_numpy(info: TensorInfo, tensor: Any) -> Any:
         return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
     except (RuntimeError, TypeError) as error:  # on the device meta; of torch.func, which would look into the bundle
         raise InputError(f"input '{info.name}' has no values of its own that a bundle could read ({_first_line(error)}): bundles take tensors with values, "
-                         "and torch.func cannot look into them", "invalid argument") from error
+                         "and torch.func cannot look into them") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -390,7 +387,7 @@ def _refuse_autocast() -> None:
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
         raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
-                         "torch.autocast('cpu', enabled=False)", "invalid argument")
+                         "torch.autocast('cpu', enabled=False)")
 
 
 def _to_torch(info: TensorInfo, array: Any) -> Any:

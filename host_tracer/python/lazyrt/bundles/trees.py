@@ -53,7 +53,7 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
         keys, items = [], []
         for key, child in zip(node.keys, node.items):
             try:
-                items.append(visit(child, _join(path, key), depth + 1))
+                items.append(visit(child, join(path, key), depth + 1))
                 keys.append(key)
             except Opaque:
                 if arguments or node.kind != "object" or "absent" in node.more or isinstance(item, tuple):
@@ -248,11 +248,11 @@ def _match_node(description, value, found, path, arguments):
     if "keys" not in description and len(items) != len(node.items):
         raise Mismatch(path, f"'{path or 'result'}' has {len(node.items)} items, the bundle was exported with {len(items)}")
     if more and (arguments or node.kind != "object"):
-        raise Mismatch(path, f"'{_join(path, more[0])}' was not there when the bundle was exported")
+        raise Mismatch(path, f"'{join(path, more[0])}' was not there when the bundle was exported")
     for key, name, item in zip(ours, names, items):
         if name in known:
-            match(item, known[name], found, _join(path, key), arguments)
-        elif not of_record or tensors_of(item):  # what a Record does not say is as at export
+            match(item, known[name], found, join(path, key), arguments)
+        elif not of_record or tensors_of(item):  # a Record may leave out constants
             raise Mismatch(path, f"'{path}' lacks '{key}'" if path else f"argument '{key}' is missing; the bundle was exported with it" if arguments else
                            f"'result' lacks '{key}'")
     if not arguments or of_record:
@@ -391,7 +391,8 @@ def _shorten(described):
     return fixed.shorten(described, described.get("class", described.get("type", described["kind"])))
 
 
-def _join(path, key):
+def join(path, key):
+    """The path of an item."""
     return f"{path}.{key}" if path else str(key)
 
 

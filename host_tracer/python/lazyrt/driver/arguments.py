@@ -70,6 +70,10 @@ class Example:
 
         return trees.replace((self.args, self.kwargs), is_input, make)
 
+    def clones(self):
+        """Its tensors, each in memory of its own."""
+        return [tensor.detach().clone() for _, tensor in self.inputs]
+
     def fixed(self):
         """Names of the arguments that are no inputs -> their descriptions."""
         found = {}
@@ -83,11 +87,11 @@ class Watch:
 
     def __init__(self, target, args, kwargs):
         self._given = [(parameter.name, value) for parameter, value, is_given in bind(target, args, kwargs) if is_given]
-        self._before = [_picture(value) for _, value in self._given]
+        self._before = [_snapshot(value) for _, value in self._given]
 
     def changed(self, result):
-        """(name, whether the caller gets it back in the result) of those that are others now."""
-        changed = [(name, value) for (name, value), before in zip(self._given, self._before) if _picture(value) != before]
+        """[(name, whether the result contains it)] of the changed arguments."""
+        changed = [(name, value) for (name, value), before in zip(self._given, self._before) if _snapshot(value) != before]
         returned = _objects_in(result) if changed else set()
         return [(name, id(value) in returned) for name, value in changed]
 
@@ -108,8 +112,8 @@ def _objects_in(result):
     return found
 
 
-def _picture(value):
-    """What changes when the program puts something else into a container or object. Writes into tensors are seen elsewhere."""
+def _snapshot(value):
+    """A snapshot of an argument, which differs when a container or object holds something else. The capture itself sees writes into tensors."""
     try:
         described, leaves = trees.flatten(value, "", is_input, arguments=True)
     except Opaque as opaque:
@@ -121,7 +125,7 @@ def _list_fixed(described, path, found):
     if described["kind"] in ("value", "fixed", "digest"):
         found[path] = described
     for key, item in zip(described.get("keys") or range(len(described.get("items", ()))), described.get("items", ())):
-        _list_fixed(item, f"{path}.{key}", found)
+        _list_fixed(item, trees.join(path, key), found)
 
 
 def _describe_default(parameter):

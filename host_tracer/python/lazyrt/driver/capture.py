@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 
 import torch
 
@@ -50,7 +49,7 @@ class Capture:
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
-        request.check_of, request.is_caught, request.recipe_of = statements.check_of, statements.is_caught, run.recipe_of
+        request.check_of, request.is_caught, request.recipe_of = statements.check_of, statements.is_caught, lambda constant: run.recipes.of(constant)
         try:
             with meta_kernels.without_dynamo():
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append),
@@ -64,8 +63,8 @@ class Capture:
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
         for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
-            trace.add_finding("note" if is_returned else "warning", "input-written", f"the program changes what argument '{name}' holds; the bundle leaves its "
-                              "caller's objects as they are", "return what the caller needs, and give it at the next call")
+            trace.add_finding("note" if is_returned else "warning", "input-written", f"the program changes what argument '{name}' holds; the bundle does not change its "
+                              "caller's objects", "return what the caller needs, and pass it to the next call")
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
@@ -92,8 +91,8 @@ class Capture:
         self.eager.restore()
         self.leaks.refuse()
         if isinstance(error, KeyError) and names_tensor(error):
-            raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
-                              "their place: use names as keys", "unsupported") from error
+            raise ExportError("the program uses a parameter, buffer or input as the key of a dict, but a capture calls it with other tensors in "
+                              "their place: use names as keys") from error
         if not isinstance(error, Error):
             self.eager(sample)
         for message, suggestion, file, line in self.draws.findings():
@@ -157,7 +156,7 @@ class LazyRun:
         if mode.takes_gradients:
             gradients.refuse_hooks(program.parameters(), mode.variables)
         for file, line in self.numbers.audience.heard:
-            capture.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
+            capture.notes.append(f"a value is shown by print, logging or a warning, which the bundle does not do ({os.path.basename(file)}:{line})")
         self.numbers.selections.check()
         if self.written is None:
             self.written = watch.changed(result)
@@ -170,10 +169,6 @@ class LazyRun:
         capture.moved.update(capture.generators.used())
         mode.let_go()
         return outputs
-
-    def recipe_of(self, constant):
-        """See recipes.py."""
-        return self.recipes.of(constant)
 
     def _take(self, result, mode):
         description, leaves = results.describe(result, numbers_vary=self._capture.sizes is not None)

@@ -66,10 +66,10 @@ class Reference:
         last = self._record(calls)
         for seen, now in zip(first, last):
             if seen[:2] != now[:2]:
-                return f"Eager parts from its first call on the example at {_call_text(seen)}, now {_call_text(now)}"
+                return f"Eager differs from its first call on the example at {_call_text(seen)}, now {_call_text(now)}"
         if len(first) != len(last):
             longer, when = (first, "no longer") if len(first) > len(last) else (last, "not")
-            return f"Eager parts from its first call on the example at {_call_text(longer[min(len(first), len(last))])}, {when} made there"
+            return f"Eager differs from its first call on the example at {_call_text(longer[min(len(first), len(last))])}, {when} made there"
         return ""
 
     def _record(self, calls):

@@ -73,7 +73,7 @@ class Eager:
             self.restore()
             (phase or self.begins_in or self._phases.first).restore()
             given = {name: _as_another(tensor, name in written) for name, tensor in self.program.registered().items()}
-            args, kwargs = sample.call(tensors or _clones(sample))
+            args, kwargs = sample.call(tensors or sample.clones())
             args, kwargs = (args, kwargs) if arrange is None else arrange(args, kwargs)
             return self._run(lambda: self.program.call(given, args, kwargs), mode)
 
@@ -110,7 +110,7 @@ class Eager:
     def next_call(self, sample, tensors=None, mode=None):
         """A call on the program's own tensors, into which it may write, and on clones of these or of the sample's."""
         self._arguments.restore()
-        given = _clones(sample) if tensors is None else [tensor.detach().clone() for tensor in tensors]
+        given = sample.clones() if tensors is None else [tensor.detach().clone() for tensor in tensors]
         args, kwargs = sample.call(given)
         return self._run(lambda: self.program.shell(*args, **kwargs), mode)
 
@@ -151,10 +151,6 @@ class _Lent:
                 table.update(saved)
         for entry in self._entries:
             entry.restore(None)
-
-
-def _clones(sample):
-    return [tensor.detach().clone() for _, tensor in sample.inputs]
 
 
 def _as_another(tensor, copied):

@@ -29,10 +29,11 @@ from lazyrt.record.draws import draws_matter
 from lazyrt.report import ExportReport
 from lazyrt.sizes.sized_captures import SizedCaptures, inside
 from lazyrt.sizes.sizes import Sizes
+from lazyrt.state.memory import Contents
 from lazyrt.state.only_written import places_that_are_read
 from lazyrt.state.phases import Phases
 from lazyrt.state.settling import settle
-from lazyrt.state.snapshot import Contents, Snapshot
+from lazyrt.state.snapshot import Snapshot
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
@@ -122,11 +123,11 @@ def example_of(program, args, kwargs):
 def _check_arguments(first, sample, which):
     """A sample has to have the arguments of the first, tensors that differ in their elements excepted."""
     if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
-        raise ExportError(f"{which} has other arguments than sample 0, or nested otherwise", "invalid argument")
+        raise ExportError(f"{which} has other arguments than sample 0, or they are nested otherwise", "invalid argument")
     if sample.parameters != first.parameters:
         before, now = first.fixed(), sample.fixed()
         other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
-        raise ExportError(f"'{other}' is fixed, and {which} has another one than sample 0: a bundle has one value of what is "
+        raise ExportError(f"'{other}' is fixed, and {which} has another value of it than sample 0: a bundle has one value of an argument that is "
                           "no tensor. Make a bundle for each", "invalid argument")
 
 
@@ -153,12 +154,12 @@ def _materialise(program, sample, generators):
     if not lazy:
         return []
     known = {name: b.clone() for name, b in program.buffers().items() if type(b) is torch.Tensor}
-    before = Snapshot([*program.roots.items(), (program.name, program.target)], Contents(program.parameters().values()))
+    before = Snapshot(program.all_roots(), Contents(program.parameters().values()))
     before.leave_out([program.shell.get_submodule(path) for path in lazy])
     try:
         with torch.no_grad():
             torch.set_rng_state(generators.before)
-            args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
+            args, kwargs = sample.call(sample.clones())
             program.shell(*args, **kwargs)
     finally:
         with torch.no_grad():
@@ -206,7 +207,7 @@ def _check_interfaces(steps):
         which = "a later call" if step.phase > 0 else f"sample {i}"
         _check_arguments(one, step.sample, which)
         if inside(step.run.description) != described:
-            raise ExportError(f"{which} has other results than sample 0, or nested otherwise", "invalid argument")
+            raise ExportError(f"{which} has other results than sample 0, or they are nested otherwise", "invalid argument")
 
 
 def _number_results(steps):
@@ -298,7 +299,7 @@ def _outputs(run, result):
     try:
         trees.match(run.description, result, found)
     except trees.Mismatch as other:
-        raise ExportError(f"the model's results are others when it is captured: {checking.mismatch_text(other)}") from None
+        raise ExportError(f"the model's results differ when it is captured: {checking.mismatch_text(other)}") from None
     values = [found.get(name) for name, _ in run.entries]
     return [value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
             for value in values]
@@ -307,7 +308,7 @@ def _outputs(run, result):
 def _check_structure(eager, bundle, sample, result, description):
     """The loaded bundle gives what the model gives, nested alike."""
     eager.restore()
-    args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
+    args, kwargs = sample.call(sample.clones())
     with torch.set_grad_enabled(eager.takes_gradients):
         given = load(bundle)(*args, **kwargs)
     difference = checking.structure_difference(given, result, description)

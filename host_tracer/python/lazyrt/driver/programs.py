@@ -68,6 +68,10 @@ class Program:
         found = _item(module._parameters, attribute)
         return _item(module._buffers, attribute) if found is None else found
 
+    def all_roots(self):
+        """[(path, object)] of the objects through which the program reaches its state."""
+        return [*self.roots.items(), *(() if "" in self.roots else [(self.name, self.target)])]
+
     def parameters(self):
         return dict(self.shell.named_parameters())
 

@@ -19,11 +19,10 @@ def describe(result, numbers_vary=False):
     try:
         description, leaves = trees.flatten(result, "", is_leaf)
     except Opaque as opaque:
-        place = f"'{opaque.path}' of the result" if opaque.path else "the result"
-        raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
+        raise ExportError(f"{_place(opaque.path)} cannot be returned by a bundle: {opaque.why}") from None
     for name, leaf in leaves:
         if isinstance(leaf, numpy.ndarray) and type(leaf) not in (numpy.ndarray, LazyArray):
-            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle gives plain arrays: return numpy.asarray(...)")
+            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle returns plain arrays: return numpy.asarray(...)")
     numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier) or _is_plain_number(leaf)}
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyFloat, float)}, number="float")
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyInt, int)}, number="int")
@@ -67,7 +66,7 @@ def differences(first, later, path=""):
         return [f"how {_place(path)} is nested depends on values"]
     names = keys[0] or range(len(first.get("items", ())))
     pairs = zip(names, first.get("items", ()), later.get("items", ()))
-    return [text for key, a, b in pairs for text in differences(a, b, f"{path}.{key}" if path else str(key))]
+    return [text for key, a, b in pairs for text in differences(a, b, trees.join(path, key))]
 
 
 def entries(description, path=""):
@@ -80,7 +79,7 @@ def entries(description, path=""):
         yield description["name"], value
     keys = description.get("keys") or range(len(description.get("items", ())))
     for key, item in zip(keys, description.get("items", ())):
-        yield from entries(item, f"{path}.{key}" if path else str(key))
+        yield from entries(item, trees.join(path, key))
 
 
 def constants_of(description):

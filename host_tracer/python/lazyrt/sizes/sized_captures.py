@@ -25,7 +25,7 @@ class SizedCaptures:
         if len(steps) > 1:
             places = ", ".join(f"'{path}'" for path in self.capture.phases.changed()[:3])
             raise ExportError(f"the program changes what its later calls do, in {places}: where extents vary it cannot be followed from call to call, and a state "
-                              "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes", "unsupported")
+                              "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes")
         target = self.capture.program.target
         self.capture.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
         given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.more_samples, 1)]
@@ -61,7 +61,7 @@ class SizedCaptures:
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
         if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
-            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
+            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample")
         errors = [finding for finding in trace.findings if finding["severity"] == "error"]
         if errors:
             raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
@@ -74,7 +74,7 @@ class SizedCaptures:
         for example, phase in self.remembered[before:]:
             self._check_kept(example, phase, self.first.sample)
         if self.capture.moved != drawn:
-            raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input", "unsupported")
+            raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input")
         if is_compared:
             self.keep_reference(step)
         return step.trace
@@ -104,7 +104,7 @@ class SizedCaptures:
     @staticmethod
     def _refuse_what_is_kept(where):
         raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
-                          "is not supported yet", "unsupported")
+                          "is not supported yet")
 
     def _is_remembered(self, example, trace, run):
         """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""
@@ -173,9 +173,7 @@ class _WithRegistered:
         for name, tensor in known.items():
             now = self._program.at(name)
             if now is not tensor and now is not None:
-                path, _, attribute = name.rpartition(".")
-                module = self._program.shell.get_submodule(path)
-                (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
+                self._program.put(name, tensor)
 
 
 def _altered(tensors):

@@ -35,12 +35,6 @@ def extent_of(value):
     return value.data_ptr(), value.data_ptr() + (last + 1) * value.element_size()
 
 
-def overlap(a, b):
-    """Whether tensors or arrays may have memory in common."""
-    (begin, end), (first, last) = extent_of(a), extent_of(b)
-    return first < end and begin < last
-
-
 def memory_of(tensor):
     """All of the memory that a tensor lies in, in one dimension."""
     storage = tensor.untyped_storage()

@@ -26,10 +26,8 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.state.code_names import attributes_of, global_names, is_python_class, of_a_library
-from lazyrt.state.memory import ArrayEntry, Contents, TensorEntry, place_of
+from lazyrt.state.memory import ArrayEntry, TensorEntry, place_of
 from lazyrt.state.script_state import ScriptEntry, module_of
-
-__all__ = ["CARRIERS", "Contents", "Held", "Snapshot", "TupleAt", "can_replace", "module_of"]
 
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
