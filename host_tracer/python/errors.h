@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// Becomes the Python exception that lazyrt.errors.from_kind(kind, text) makes.
+/// Becomes the Python exception that lazyrt.errors.from_kind(kind, text, failure) makes.
 class PythonError : public std::exception {
  public:
   explicit PythonError(Failure failure) : failure_(std::move(failure)) {}

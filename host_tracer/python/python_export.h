@@ -1,6 +1,6 @@
 #pragma once
 
-// Traces to a published bundle with its report: the half of an export that needs no Python.
+// From traces to a published bundle with its report: the part of an export without Python.
 
 #include <functional>
 #include <optional>
@@ -21,19 +21,19 @@ struct PythonExportOptions {
   std::string report_path;  ///< of an HTML report, or empty
   double trace_seconds = 0;
   CheckLevel check = CheckLevel::kFull;  ///< against the program; a difference is a failure
-  /// Called with the bundle's path after that, before it is published. May throw.
+  /// Called with the bundle's path after the check, before the bundle is published. May throw.
   std::function<void(const std::string& path)> checked;
   /// Called after the check: (captures, calls of eager) so far.
   std::function<std::pair<size_t, size_t>()> counts;
   std::optional<DynamicExport> dynamic;                   ///< see ExportOptions
   bool keep_samples = true;                               ///< in the bundle
   std::vector<std::pair<std::string, std::string>> info;  ///< for the bundle's key/values
-  /// A stage begins or is at `done` of `total`. May throw; nothing is left behind then.
+  /// Called when a stage begins and as it proceeds. May throw: then no file is left.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
 };
 
 /// Exports, checks and publishes. REQUIRES: !traces.empty().
-/// Fails as export_trace does, or where the bundle does not reproduce the sample outputs.
+/// Fails as export_trace does, or if the bundle does not reproduce the sample outputs.
 Outcome<ExportSummary> export_from_python(std::vector<Trace> traces,
                                           const PythonExportOptions& options);
 

@@ -33,7 +33,6 @@ py::dict source_dict(const Source& source) {
   return result;
 }
 
-/// To be copied and dropped without the interpreter's lock.
 std::shared_ptr<py::object> held_object(const py::object& object) {
   return {new py::object(object), [](py::object* held) {
             const py::gil_scoped_acquire gil;
@@ -75,7 +74,7 @@ std::vector<std::string> asked_of(const Trace& trace) {
   return names;
 }
 
-/// What these hold is known.
+/// The values of these constants are known: nothing is asked about them.
 void forget_asked(Trace& trace, const std::vector<std::string>& names) {
   const auto is_known = [&](const AskedConstant& asked) {
     return std::find(names.begin(), names.end(), asked.name) != names.end();
@@ -84,7 +83,7 @@ void forget_asked(Trace& trace, const std::vector<std::string>& names) {
                     trace.asked.end());
 }
 
-/// One more result that is a number, behind all others.
+/// Appends a result that is a number.
 void add_literal(Trace& trace, const std::string& name, int64_t value) {
   TraceOutput output;
   output.name = name;
@@ -101,12 +100,12 @@ ResultValue result_value(py::handle value) {
   if (value.is_none()) return {};
   return {to_sample(value.cast<at::Tensor>()), std::nullopt};
 }
+
 std::vector<at::Tensor> tensors_of(const std::vector<SampleTensor>& samples) {
   std::vector<at::Tensor> tensors;
   for (const SampleTensor& sample : samples) tensors.push_back(from_sample(sample));
   return tensors;
 }
-
 
 EagerRun call_reference(const py::object& callback, const std::vector<SampleTensor>& samples,
                         bool reset) {
@@ -137,8 +136,8 @@ std::string explain_difference(const py::object& callback,
   }
 }
 
-/// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
-/// ""); its `sources` know the line, the other methods, `sample`: see EagerReference.
+/// `callback`: a checking.Reference. Called with (inputs, reset) it returns ([tensor, number or
+/// None for each output], what differs in their structure or ""). `sample`: see EagerReference.
 void set_reference(Trace& trace, const py::object& callback, const std::string& sample) {
   auto reference = std::make_shared<EagerReference>();
   reference->sample = sample;
@@ -157,9 +156,9 @@ void set_reference(Trace& trace, const py::object& callback, const std::string& 
       const py::gil_scoped_acquire gil;
       return held->attr(method)().cast<std::vector<std::vector<int64_t>>>();
     };
+  };
   reference->numbers = lists_of("numbers");
   reference->together = lists_of("together");
-  };
   trace.eager = std::move(reference);
 }
 

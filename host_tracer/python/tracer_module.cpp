@@ -1,4 +1,4 @@
-// lazyrt._tracer: capture and export for lazyrt/export.py. Linked with LibTorch; torch has to be
+// lazyrt._tracer: capture and export for lazyrt/driver. Linked with LibTorch; torch has to be
 // imported before it.
 
 #include <ATen/ATen.h>
@@ -42,11 +42,11 @@ std::vector<NamedTensor> named_tensors(const Named& list) {
   return result;
 }
 
-/// What export.py asks capture_checked for.
+/// The arguments of capture_checked, as driver/capture.py sets them.
 struct PyRequest {
   Named inputs, parameters, buffers;
   py::object program;  ///< list of lazy tensors -> list of tensors and numbers
-  // See CaptureRequest. They take the interpreter's lock themselves.
+  // See CaptureRequest. Each takes the interpreter's lock itself.
   std::function<void()> before_trace;
   std::function<std::string(bool)> check_of;
   std::function<std::string(const at::Tensor&)> recipe_of;
@@ -58,7 +58,7 @@ struct PyRequest {
   std::vector<std::string> held;
 };
 
-/// A result of the program: a tensor, or a number in the form in which capture takes it.
+/// A result of the program as capture takes it: a tensor, or a number wrapped as one.
 at::Tensor to_output(py::handle value) {
   const auto wrapped = [](const at::Scalar& number) {
     at::Tensor tensor = at::scalar_tensor(number, at::TensorOptions().dtype(number.type()));
@@ -71,7 +71,7 @@ at::Tensor to_output(py::handle value) {
   return value.cast<at::Tensor>();
 }
 
-/// Whether hooks wait where autograd adds up this tensor's gradient.
+/// Whether the node that accumulates this tensor's gradient has hooks.
 bool accumulator_has_hooks(const at::Tensor& tensor) {
   const auto node = torch::autograd::impl::try_get_grad_accumulator(tensor);
   return node && (!node->pre_hooks().empty() || !node->post_hooks().empty());
@@ -140,7 +140,7 @@ std::vector<std::string> idle(const std::vector<std::string>& texts,
 
 using Progress = std::function<void(const std::string&, int64_t, int64_t)>;
 
-/// Passes interrupts on, and what the user's own callback throws.
+/// Calls the user's callback; throws what it raises, and KeyboardInterrupt.
 Progress progress_of(const py::object& callback) {
   return [callback](const std::string& stage, int64_t done, int64_t total) {
     const py::gil_scoped_acquire gil;
@@ -187,8 +187,9 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
                         compare_json(*found).dump(-1, ' ', false, kRepair));
 }
 
-/// `dims` by input and dim (symbol, factor, offset), the symbol -1 where the extent is the
-/// sample's; `capture_at(point, compared)` gives a trace; `numbers` are of the program.
+/// `dims`: (symbol, factor, offset) by input and dim, the symbol -1 where the extent is fixed;
+/// `capture_at(point, compared)` returns a trace; `numbers`: those that the program computes from
+/// sizes.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<std::tuple<int, int64_t, int64_t>>>& dims,
                  const SizePoint& sample, const std::vector<SizePoint>& points,

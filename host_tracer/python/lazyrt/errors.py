@@ -1,4 +1,4 @@
-"""What LazyRT raises. The kinds are those of lazyrt/error.h."""
+"""The exceptions that LazyRT raises. Their kinds are those of lazyrt/error.h."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 
 class Error(RuntimeError):
-    """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ..."""
+    """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ...; `failure` is why an export failed, where callers decide by it:
+    "broken", "mismatch", "differs at sizes" (host_tracer/support/outcome.h), else ""."""
 
     def __init__(self, text: str, kind: str = "internal", failure: str = "") -> None:
         super().__init__(text)
@@ -19,9 +20,9 @@ class Error(RuntimeError):
 class InputError(Error, ValueError):
     """An argument of the wrong shape, dtype, count or name."""
 
-
     def __init__(self, text: str, kind: str = "invalid argument", failure: str = "") -> None:
         super().__init__(text, kind, failure)
+
 
 class BundleError(Error):
     """The file is damaged, of a newer format, or needs what this runtime lacks."""

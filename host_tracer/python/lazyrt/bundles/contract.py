@@ -1,13 +1,13 @@
-"""What a call of a loaded bundle has to be like: the arguments of the exported call, checked at each call.
+"""Checks each call of a loaded bundle against the arguments of the exported call.
 
 The interface, JSON in the bundle's info, has a list "parameters" in the order of the program's signature, each a dict:
   name
   kind     "positional", "either", "open positional" (*args), "keyword", "open keyword" (**kwargs)
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
-and "results", where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here.
+and "results", if the variants have different constants in their results: a list of descriptions; a variant's literal "lazyrt.result" is its index there.
 
-Inputs are values: how they lie in memory, whether two are one object and what else is known of them beside their elements is not looked at."""
+Inputs are values: only dtype, shape and elements count, not strides, identity or attributes."""
 
 from lazyrt.bundles import fixed, trees
 from lazyrt.errors import InputError
@@ -19,7 +19,7 @@ _PLAIN_ARRAYS = (("numpy", "ndarray"), ("torch", "Tensor"))
 
 
 def upgrade(interface):
-    """An interface in the newest form: bundles of version 1 have no defaults and no kinds."""
+    """Returns an interface in the newest form: bundles of version 1 have no defaults and no kinds."""
     if interface.get("version") == 1:
         parameters = [{"name": name, "kind": "either", "item": item} for name, item in interface["arguments"]]
         for parameter in parameters:
@@ -30,7 +30,7 @@ def upgrade(interface):
 
 
 def bind(parameters, inputs, args, kwargs):
-    """(a value or MISSING for each parameter, arrays given by their input's own name). `inputs` are the names of all inputs.
+    """Returns (a value or MISSING for each parameter, arrays given by their input's own name). `inputs` are the names of all inputs.
     Raises InputError where Python would raise TypeError."""
     values = _bind_positional(parameters, args)
     by_name = {p["name"]: i for i, p in enumerate(parameters) if p["kind"] in _TAKES_NAME}
@@ -69,7 +69,7 @@ def _bind_positional(parameters, args):
 
 
 def match(parameters, values, flat):
-    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not."""
+    """Returns the arrays by input name. Raises InputError that names the first fixed argument whose value differs from the export."""
     found = dict(flat)
     for parameter, value in zip(parameters, values):
         item, name = parameter["item"], parameter["name"]

@@ -1,12 +1,12 @@
 """Values that are no tensors: described as JSON so that equal descriptions mean equal values, and made again.
 
-What an argument has to be again at each call, and what a result gives back, is one of these descriptions (a dict with "kind"):
+An argument that is compared at each call, and a result that is the same in each, is one of these descriptions (a dict with "kind"):
   value   {"value"}             None, bool, int, finite float, text; 1, 1.0 and true differ, 0.0 and -0.0 too
   fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" where the value can
                                 be made again from them
   digest  {"type", "sha256"}    of the description of something large
 
-Neither torch nor numpy is imported here: what is of them is known by its class."""
+Neither torch nor numpy is imported here: their values are recognised by the names of their classes."""
 
 import datetime
 import decimal
@@ -23,7 +23,7 @@ import uuid
 
 from lazyrt.state.code_names import is_python_class
 
-_LARGEST = 4096  # characters of JSON, above which a digest stands for a description
+_LARGEST = 4096  # characters of JSON; a longer description is replaced by its digest
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.MethodWrapperType, types.ClassMethodDescriptorType)
@@ -32,7 +32,7 @@ _SINGLES = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 
 
 class Opaque(Exception):
-    """A value that cannot be compared with another one. `path` names it, `why` says it to people."""
+    """A value that cannot be compared with another one. `path` names it, `why` is for the error's text."""
 
     def __init__(self, path, why):
         super().__init__(path, why)
@@ -40,7 +40,7 @@ class Opaque(Exception):
 
 
 def is_plain(value):
-    """True for None, bool, int, float and text themselves, not for what derives from them."""
+    """Whether it is None or exactly a bool, int, float or str, not of a class derived from them."""
     return value is None or type(value) in (bool, int, float, str)
 
 
@@ -51,7 +51,7 @@ def type_name(value):
 
 
 def same_type(described, given):
-    """Whether two names of type_name() are one class, or two of functions one function; the main script may be imported under its own name elsewhere."""
+    """Whether two names of classes (type_name) or functions are the same one; what is defined in __main__ may be imported under the script's name elsewhere."""
     for ours, other in ((described, given), (given, described)):
         module, _, name = ours.partition(".")
         if ours == other or module == "__main__" and other.endswith(f".{name}"):
@@ -80,7 +80,7 @@ def text_of(described):
 
 
 def short_repr(value):
-    """repr() of what may be long, or unable to say it."""
+    """repr(), shortened; the name of the class where repr() raises."""
     try:
         text = repr(value)
     except Exception:  # the user's own __repr__
@@ -150,7 +150,7 @@ def _describe_enum(value, path):
 
 
 def _describe_named(value, path):
-    """Classes, functions and modules: what their name says."""
+    """Classes, functions and modules, compared by name."""
     if isinstance(value, types.ModuleType):
         return _fixed("module", value.__name__)
     owner = getattr(value, "__self__", None) if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) else None
@@ -163,11 +163,11 @@ def _describe_named(value, path):
     return _fixed("class" if isinstance(value, type) else "function", name)
 
 
-# -------------------------------------------------------------------- and back
+# -------------------------------------------------------------------- from descriptions to values
 
 
 def rebuild(described):
-    """The value of a description of kind "value" or "fixed". What cannot be made again was refused at export."""
+    """The value of a description of kind "value" or "fixed". The export refuses values that cannot be made again."""
     if described["kind"] == "value":
         return described["value"] if "value" in described else described.get("text")
     if described.get("enum"):
@@ -217,7 +217,7 @@ def _named_of_torch(described):
         return described["text"]
     if described["type"] == "torch.device":
         return torch.device(described["text"])
-    # The name is the file's: whatever else torch has by it is not given out.
+    # The name comes from the file: nothing else that torch has under it is returned.
     found = getattr(torch, described["text"].removeprefix("torch."), None)
     return found if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)) else described["text"]
 
@@ -250,11 +250,11 @@ _MAKERS = {
     "uuid.UUID": lambda described: uuid.UUID(described["parts"][0]),
 }
 
-# -------------------------------------------------------------------- objects that hold others
+# -------------------------------------------------------------------- objects with attributes
 
 
 def is_simple(value):
-    """An object of a Python class all of whose content is in its attributes."""
+    """Whether it is an object of a Python class all of whose content is in its attributes."""
     cls = type(value)
     if isinstance(value, (type, types.ModuleType, enum.Enum)) or cls is object:
         return False
@@ -262,7 +262,7 @@ def is_simple(value):
 
 
 def attributes(value):
-    """All that an object holds beside its items, by name: attributes, and slots of its class and of each base."""
+    """The attributes of an object by name, slots of its class and its bases included; not its items."""
     inner = getattr(value, "__dict__", {})
     found = {} if inner is value else dict(inner)
     for name, slot in _slots(type(value)).items():

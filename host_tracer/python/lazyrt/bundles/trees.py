@@ -3,12 +3,12 @@
 A description is a dict with "kind"; those of single values are in fixed.py:
   tensor   {"name"}                        an input or output of the bundle; with "number" it is a "float" or "int" for the caller, with
                                            "numpy" an array of NumPy ("scalar": one of its numbers)
-  value, fixed, digest                     what is fixed. A number of the result has a "name": the literal of the bundle
+  value, fixed, digest                     a constant. A number of the result has a "name": that of the bundle's literal
   tuple, list   {"items"}
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
-"class" is the class of what is not a tuple, list or dict itself; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
+"class" is given for subclasses of tuple, list and dict and for objects; "maxlen" for a deque, "factory" (a name) for a defaultdict."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Node:
 
 
 def flatten(value, name, is_tensor, names=None, arguments=False):
-    """(description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
-    arguments everything has to be comparable; of results what belongs to an object that a Record stands for may be left out."""
+    """Returns (description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
+    arguments everything has to be comparable; of results, attributes of an object that becomes a Record may be left out."""
     leaves, taken = [], set() if names is None else names
 
     def visit(item, path, depth):
@@ -71,8 +71,8 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
 
 
 def replace(value, is_tensor, make):
-    """The same nesting with make(tensor) for each tensor, in flatten's order; what holds a tensor is new, all else as it was. What was one
-    object is one again, and holds what was made for its first place."""
+    """Returns the same nesting with make(tensor) for each tensor, in flatten's order; containers of tensors are copied, everything else is kept. An
+    object in several places stays one object, and holds what was made for the first of them."""
     known = {}
 
     def visit(item, depth):
@@ -115,7 +115,7 @@ def tensor_names(description):
 
 
 def build(description, tensors):
-    """The value that a description tells of, with tensors[name] for its tensors. Objects become Records: no class that
+    """Makes the value of a description, with tensors[name] for its tensors. Objects become Records: no class that
     the file names is looked up."""
     kind = description["kind"]
     if kind == "tensor":
@@ -150,8 +150,8 @@ def _build_tensor(description, tensor):
 
 
 class Record:
-    """Stands for a dataclass, named tuple or object of the model: attributes, keys and indices give its fields. As an argument it
-    serves where the class itself is not at hand: Record("Options", {"scale": 2.0})."""
+    """Replaces a dataclass, named tuple or object of the model: its fields are read by attribute, key or index. It may also be given as an
+    argument where the class itself cannot be imported: Record("Options", {"scale": 2.0})."""
 
     def __init__(self, type_name: str, fields: Mapping[str, Any], absent: Iterable[str] = ()) -> None:
         self.__dict__.update({name: None for name in absent})
@@ -178,15 +178,15 @@ class Record:
         return self._fields.keys()
 
     def values(self) -> ValuesView[Any]:
-        """What the fields hold."""
+        """The fields' values."""
         return self._fields.values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Pairs of a field's name and what it holds."""
+        """(name, value) of each field."""
         return self._fields.items()
 
     def to_tuple(self) -> tuple[Any, ...]:
-        """What the fields hold, as a tuple."""
+        """The fields' values, as a tuple."""
         return tuple(self._fields.values())
 
     def __getattr__(self, name: str) -> Any:
@@ -197,7 +197,7 @@ class Record:
 
 
 class Mismatch(Exception):
-    """A value that is not as described: at `path` is `value` where what `was` says should be, or what `text` says."""
+    """A value that is not as described: at `path` there is `value` instead of `was`; or `text` says what is wrong."""
 
     def __init__(self, path, text="", was="", value=None):
         super().__init__(path, text, was)
@@ -205,8 +205,8 @@ class Mismatch(Exception):
 
 
 def match(description, value, found, path="", arguments=False):
-    """Fills found[name] with the tensors of a value that has to be nested as described, and hold what is described as constant. Of results some
-    may be described in part. Raises Mismatch."""
+    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested otherwise than described, or holds other
+    constants; a result's description may lack attributes of its objects."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value
@@ -217,7 +217,7 @@ def match(description, value, found, path="", arguments=False):
 
 
 def _match_constant(description, value, path, arguments):
-    if arguments and description["kind"] == "value" and "text" in description:  # version 1: it was not noted so that it can be compared
+    if arguments and description["kind"] == "value" and "text" in description:  # version 1 has only its text, which cannot be compared
         return
     wanted = {key: item for key, item in description.items() if key != "name"}
     try:
@@ -274,7 +274,7 @@ def _open_record(record, description):
 
 
 def open_node(value, path, arguments):
-    """The node of what holds others, or None for a leaf."""
+    """The node of a container or object; None for a leaf."""
     if fixed.is_plain(value) or isinstance(value, (type, *fixed.VALUE_TYPES)):
         return None
     names = _names_of_items(value)
@@ -299,7 +299,7 @@ def open_node(value, path, arguments):
 
 
 def _names_of_items(value):
-    """Of a named tuple, or one of C (torch.return_types.sort); else None."""
+    """Names of the items of a named tuple, or of a struct sequence of C (torch.return_types.sort); else None."""
     if not isinstance(value, tuple):
         return None
     return getattr(value, "_fields", type(value).__match_args__ if hasattr(type(value), "n_sequence_fields") else None)
@@ -317,7 +317,7 @@ def _copy_with(value, keys, items, put):
 
 
 def _put(made, key, item):
-    """Sets an attribute, past a property of its name; of a dataclass that is a dict the item, too."""
+    """Sets an attribute without calling a property of that name; in a dataclass that is a dict also the item."""
     if isinstance(made, dict) and key in made:
         dict.__setitem__(made, key, item)
     held = getattr(made, "__dict__", None)
@@ -328,7 +328,7 @@ def _put(made, key, item):
 
 
 def _of_subclass(value, path, arguments):
-    """What a container's class adds. Raises Opaque for what would get lost."""
+    """Marks of a container's class. Raises Opaque for contents that would get lost."""
     more = {"class": fixed.type_name(value)}
     longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
     can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
@@ -367,7 +367,7 @@ def _describe_leaf(value, path, arguments):
 
 
 def describe_key(key, path):
-    """A key as JSON has it, or its description."""
+    """A key that JSON can hold as it is; else its description."""
     if key is None or type(key) in (bool, int, float, str):
         return key
     if type(key) is tuple:
@@ -383,7 +383,7 @@ def _described_key(key):
 
 
 def _shorten(described):
-    """Digests in place of what is large and holds no tensor, as deep inside as they serve."""
+    """Replaces large parts without tensors by their digests, the innermost ones first."""
     if "items" in described:
         described = {**described, "items": [_shorten(item) for item in described["items"]]}
     if tensors_of(described):

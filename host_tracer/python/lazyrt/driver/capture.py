@@ -23,7 +23,7 @@ from lazyrt.state.leaks import Leaks
 
 
 class Capture:
-    """Captures calls of a program. `sizes`: a Sizes where extents vary, with `follows_factories` what the program makes of them is in the graph, too."""
+    """Captures calls of a program. `sizes`: a Sizes if extents vary; `follows_factories`: tensors that the program makes from sizes are part of the graph."""
 
     def __init__(self, eager, phases, generators, *, allow, second_trace, sizes=None, follows_factories=False):
         self.eager, self.phases, self.generators = eager, phases, generators
@@ -37,7 +37,7 @@ class Capture:
         self.runs = 0  # of the program on lazy tensors
 
     def __call__(self, sample, phase, second_trace=None):
-        """(trace, run) of a call in a phase."""
+        """Captures a call in a phase. Returns (trace, run)."""
         self.eager.restore()
         phase.restore()
         request = _tracer.Request()
@@ -55,7 +55,7 @@ class Capture:
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append),
                                             lambda mode: self.eager(sample, mode=mode, phase=phase))
         except Exception as error:
-            request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
+            request.inputs = request.parameters = request.buffers = []  # a reference to the error holds the request, too
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
         self.eager.restore()
@@ -70,7 +70,8 @@ class Capture:
         return trace, run
 
     def _before_trace(self, run):
-        """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be seen."""
+        """Restores the state before each trace. Generators are restored before the first one only: in the second trace the model has to draw other numbers,
+        so that the comparison of the two sees them."""
         self._stop_if_interrupted(run)
         if run.description is None:
             self.generators.restore()
@@ -80,12 +81,12 @@ class Capture:
 
     @staticmethod
     def _stop_if_interrupted(run):
-        """Capture takes exceptions of later traces for another path of the program; an interrupt is none."""
+        """Raises an interrupt: the capture would take it for an error of a later trace, which is another path of the program."""
         if run.interrupt is not None:
             raise run.interrupt
 
     def _raise_own(self, sample, error):
-        """An error that eager has too is the model's; else the capture's."""
+        """Raises the model's error if eager raises as well, else the capture's."""
         if isinstance(error, ExportError):
             raise error
         self.eager.restore()
@@ -115,7 +116,7 @@ class LazyRun:
         self.forget()
 
     def forget(self):
-        """The program is captured anew."""
+        """Prepares for another capture of the program."""
         self.description, self.entries = None, []
         self.after, self.call = None, None  # of the first run: the phase that follows
         self.written = None  # see Watch.changed: of the first run

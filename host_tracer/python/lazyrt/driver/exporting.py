@@ -1,4 +1,4 @@
-"""lazyrt.export: any eager module or function to a bundle, in stages that hand each other values.
+"""lazyrt.export: from any eager module or function to a bundle, in stages that pass values on.
 
 example calls -> (captures, a Step each) -> explored phases -> settled steps -> captures at other sizes -> traces with references -> checked bundle"""
 
@@ -39,13 +39,13 @@ INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _one_at_a_time = threading.RLock()
 
-# What the captures of a program have given: `steps` at the samples, `sized` at other sizes (`sizes_of` them, or None), `descriptions` of the results, several where
-# samples gave other constants.
+# The captures of a program: `steps` at the samples, `sized` at other sizes, made by `sizes_of` (a SizedCaptures or None); `descriptions` of the results, several if
+# samples have other constants.
 Captured = collections.namedtuple("Captured", "capture steps sized sizes_of descriptions seconds")
 
 
 def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), second_trace=True, check="full", keep_samples=True, report=None, progress=None):
-    """What lazyrt.export does, and says."""
+    """Implements lazyrt.export."""
     if path is None:
         raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
     path, check, allow = os.fspath(path), checking.level_name(check), [allow] if isinstance(allow, str) else list(allow)
@@ -81,12 +81,12 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
 
 
 def exclusively(run):
-    """What run() gives: one capture of the process goes on at a time, and what torch.compile has made runs the program's own code meanwhile."""
+    """Returns run(), while no other export of the process runs and functions of torch.compile run their original code."""
     with _one_at_a_time, torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else contextlib.nullcontext():
         try:
             return contextvars.copy_context().run(run)
         finally:
-            gc.collect()  # what was captured refers to itself: until then it has the weights, which torch.utils.swap_tensors would refuse to swap
+            gc.collect()  # frees the captures, which are cycles and refer to the weights: torch.utils.swap_tensors refuses tensors with other references
 
 
 # -------------------------------------------------------------------- arguments
@@ -121,7 +121,7 @@ def example_of(program, args, kwargs):
 
 
 def _check_arguments(first, sample, which):
-    """A sample has to have the arguments of the first, tensors that differ in their elements excepted."""
+    """Raises ExportError if a sample has other arguments than the first; elements of tensors may differ."""
     if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
         raise ExportError(f"{which} has other arguments than sample 0, or they are nested otherwise", "invalid argument")
     if sample.parameters != first.parameters:
@@ -136,7 +136,7 @@ def _check_arguments(first, sample, which):
 
 @contextlib.contextmanager
 def capturing(program, samples, **options):
-    """Gives (a Capture of the program, paths of the lazy modules whose parameters a first forward has made). Afterwards all is as before, whatever happens."""
+    """Yields (a Capture of the program, paths of the lazy modules whose parameters a first forward has made), and restores the program afterwards."""
     meta_kernels.load()
     with Generators() as generators:
         materialised = _materialise(program, samples[0], generators)
@@ -172,7 +172,7 @@ def _materialise(program, sample, generators):
 
 
 def explore(capture, samples):
-    """The steps that the bundle needs, none of which reads what is taken for only written."""
+    """Returns the steps that the bundle needs. Places that are ignored as only written are tried in eager; those that are read are explored as state."""
     phases = capture.phases
     while True:
         steps = phases.explore(samples, capture, capture.eager)
@@ -183,7 +183,7 @@ def explore(capture, samples):
 
 
 def _capture_all(capture, samples, materialised, progress):
-    """The Captured, with all that is found noted in the traces."""
+    """Makes all captures and adds the findings to their traces. Returns a Captured."""
     start = time.perf_counter()
     more_samples = samples[1:] if capture.sizes else []
     steps = explore(capture, samples[:1] if capture.sizes else samples)
@@ -201,7 +201,7 @@ def _capture_all(capture, samples, materialised, progress):
 
 
 def _check_interfaces(steps):
-    """All samples have to be nested alike, and their results, too."""
+    """Raises ExportError unless the arguments and results of all samples are nested alike."""
     one, described = steps[0].sample, inside(steps[0].run.description)
     for i, step in enumerate(steps):
         which = "a later call" if step.phase > 0 else f"sample {i}"
@@ -211,7 +211,8 @@ def _check_interfaces(steps):
 
 
 def _number_results(steps):
-    """Where samples gave other constants (texts, None), each variant says by a number which of the descriptions is its own. Gives these."""
+    """Returns the descriptions of the results. If samples have other constants (texts, None), there are several, and a literal of each variant is the index of
+    its own."""
     texts = [results.constants_of(step.run.description) for step in steps]
     known = list(dict.fromkeys(texts))
     if len(known) > 1:
@@ -229,7 +230,7 @@ def _note(capture, trace, sample, materialised):
 
 
 def _find_draws(capture, trace, sample):
-    """Random numbers that the traces do not show."""
+    """Adds findings of random numbers that are not in the traces."""
     reaches = bool(capture.moved) and draws_matter(capture, sample)
     for name in sorted(capture.moved):
         what = ", and its results depend on what it draws" if reaches else ""
@@ -240,7 +241,7 @@ def _find_draws(capture, trace, sample):
 
 
 def _let_through(traces, allow):
-    """What was found after the captures is let through as well; entries that did nothing are named."""
+    """Applies `allow` to the findings that were added after the captures, and notes the entries that allowed nothing."""
     for trace in traces:
         trace.allow(allow)
     traces[0].notes = [*traces[0].notes, *_tracer.idle_allowances(allow, traces)]
@@ -250,7 +251,7 @@ def _let_through(traces, allow):
 
 
 def _keep_reference(capture, step, descriptions):
-    """What the check compares the bundle with."""
+    """Sets what the check compares the bundle with."""
     step.trace.set_reference(checking.Reference(capture, step.sample, [name for name, _ in step.run.entries], descriptions), step.name)
 
 
@@ -283,7 +284,7 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
 
 
 def set_samples(eager, steps):
-    """Notes in the traces what eager gives on the samples. Gives its results by id of the sample: a call may take long, so each is made once."""
+    """Sets the outputs of the samples in the traces to eager's. Returns eager's results by the sample's id: a call may take long, so each is made once."""
     plain = {}
     for step in steps:
         if step.phase == 0:
@@ -294,7 +295,7 @@ def set_samples(eager, steps):
 
 
 def _outputs(run, result):
-    """Eager's results as the capture takes samples."""
+    """Eager's results as a list of tensors, None for numbers of the capture."""
     found = {}
     try:
         trees.match(run.description, result, found)
@@ -306,7 +307,7 @@ def _outputs(run, result):
 
 
 def _check_structure(eager, bundle, sample, result, description):
-    """The loaded bundle gives what the model gives, nested alike."""
+    """Raises ExportError if nesting or types of the loaded bundle's result differ from the model's."""
     eager.restore()
     args, kwargs = sample.call(sample.clones())
     with torch.set_grad_enabled(eager.takes_gradients):

@@ -1,4 +1,4 @@
-"""What the program gives back: tensors and numbers that become outputs, and all else, which has to be constant."""
+"""The results of the program: tensors and numbers become outputs, everything else has to be constant."""
 
 import numpy
 import torch
@@ -11,8 +11,8 @@ from lazyrt.numbers.carriers import Carrier, LazyFloat, LazyInt
 
 
 def describe(result, numbers_vary=False):
-    """(description, [(name, tensor, number, or array)]) of a result. `numbers_vary`: plain numbers are outputs as well, for they may be made of sizes. Raises
-    ExportError for what a bundle cannot give back."""
+    """Returns (description, [(name, tensor, number or array)]) of a result. `numbers_vary`: plain numbers are outputs as well, since they may depend on sizes.
+    Raises ExportError for a value that a bundle cannot return."""
     def is_leaf(value):
         return is_output(value) or numbers_vary and _is_plain_number(value)
 
@@ -33,7 +33,7 @@ def describe(result, numbers_vary=False):
 
 
 def is_output(value):
-    """What becomes an output of the bundle."""
+    """Whether it becomes an output of the bundle."""
     if isinstance(value, (numpy.ndarray, numpy.generic)) and not isinstance(value, Carrier):
         return value.dtype.kind in "biuf"
     return isinstance(value, (torch.Tensor, Carrier))
@@ -44,7 +44,7 @@ def _is_plain_number(value):
 
 
 def tensor_of(leaf):
-    """An output as the capture takes it."""
+    """The tensor of an output, for the capture."""
     if isinstance(leaf, Carrier):
         return leaf._tensor
     if type(leaf) is LazyArray:
@@ -53,12 +53,12 @@ def tensor_of(leaf):
 
 
 def differences(first, later, path=""):
-    """Sentences about the constants of a later run's result that are not those of the first."""
+    """Returns a sentence for each constant of the result that differs between the first and a later run."""
     kinds = first["kind"], later["kind"]
     if "value" in kinds or "fixed" in kinds:
         same = fixed.canonical({**first, "name": ""}) == fixed.canonical({**later, "name": ""})
         is_number = type(first.get("value")) in (bool, int, float) and type(first.get("value")) is type(later.get("value"))
-        if same or is_number:  # numbers are outputs: the traces' comparison looks at them
+        if same or is_number:  # numbers are outputs, which the comparison of the traces covers
             return []
         return [f"{_place(path)} is made from values: it was {fixed.text_of(first)} at export, and {fixed.text_of(later)} on other inputs"]
     keys = first.get("keys"), later.get("keys")
@@ -70,7 +70,7 @@ def differences(first, later, path=""):
 
 
 def entries(description, path=""):
-    """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
+    """Yields (name, None) for each tensor and (name, number) for each number of a result, in order. Sets the names of the numbers."""
     value = description.get("value")
     if description["kind"] == "tensor":
         yield description["name"], None
@@ -83,7 +83,7 @@ def entries(description, path=""):
 
 
 def constants_of(description):
-    """Text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
+    """Returns a text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
     def bare(described):
         numbered = "name" in described and described["kind"] == "value"
         kept = {key: item for key, item in described.items() if not (numbered and key == "value")}
@@ -100,12 +100,12 @@ def _place(path):
 
 
 def same_results(a, b):
-    """Whether two results of the program are one but for rounding."""
+    """Whether two results of the program are equal up to rounding."""
     return same_leaves(leaves(a), leaves(b))
 
 
 def same_leaves(ours, others):
-    """The same of what leaves() gave."""
+    """Whether two lists from leaves() are equal up to rounding."""
     return len(ours) == len(others) and all(map(_same, ours, others))
 
 
