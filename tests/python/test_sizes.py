@@ -333,7 +333,7 @@ def test_a_sample_that_the_bundle_refuses_fails(tmp_path):
     ([(torch.ones(2, 3),), (torch.ones(4, 5),)], "dim 1 is 3 in sample 0 and 5 in sample 1"),
     ([(torch.ones(2, 3),), (torch.ones(4, 3).double(),)], "of sample 1 is torch.float64"),
     ([(torch.ones(2, 3),), (torch.ones(4),)], "has 2 dims in sample 0, and 1 in sample 1"),
-    ([(torch.ones(2, 3), 1), (torch.ones(4, 3), 2)], "'k' is fixed, and sample 1 has another one"),
+    ([(torch.ones(2, 3), 1), (torch.ones(4, 3), 2)], "'k' is fixed, and sample 1 has another value"),
 ])
 def test_samples_that_differ_otherwise_are_refused(samples, text, tmp_path):
     with pytest.raises(lazyrt.Error, match=text):
