@@ -188,18 +188,17 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
 }
 
 /// `dims`: (symbol, factor, offset) by input and dim, the symbol -1 where the extent is fixed;
-/// `capture_at(point, compared)` returns a trace; `numbers`: those that the program computes from
-/// sizes.
+/// `capture_at(point, compared)` returns a trace.
 void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<std::tuple<int, int64_t, int64_t>>>& dims,
                  const SizePoint& sample, const std::vector<SizePoint>& points,
-                 const py::object& capture_at, const SizeNumbers& numbers) {
+                 const py::object& capture_at) {
   const auto held = held_object(capture_at);
   const auto capture = [held](const SizePoint& point, bool compared) -> Outcome<Trace> {
     const py::gil_scoped_acquire gil;
     return *(*held)(point, compared).cast<std::shared_ptr<Trace>>();
   };
-  DynamicShapes shapes = {symbols, {}, numbers};
+  DynamicShapes shapes = {symbols, {}};
   for (const auto& of_input : dims) {
     auto& extents = shapes.dims.emplace_back();
     for (const auto& [symbol, factor, offset] : of_input)
@@ -208,39 +207,16 @@ void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& sym
   options.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
 }
 
-/// `op` as in schema/bundle.fbs: "FloorDivide".
-TermId make_number(SizeNumbers& numbers, const std::string& op, TermId a, TermId b) {
-  for (const fb::TermOp known : fb::EnumValuesTermOp()) {
-    if (op == fb::EnumNameTermOp(known)) return numbers.terms.make(known, a, b);
-  }
-  throw PythonError(Error::kInvalidArgument, "there is no TermOp " + op);
-}
-
-py::object number_at(const SizeNumbers& numbers, TermId id, const SizePoint& point) {
-  const auto number = numbers.terms.evaluate(id, point);
-  if (!number) return py::none();
-  if (number->is_real) return py::float_(number->real);
-  return py::int_(number->integer);
-}
-
 void bind_sizes(py::module_& m) {
   py::class_<DimSymbol>(m, "DimSymbol")
       .def(py::init<std::string, int64_t, int64_t, int64_t>(), py::arg("name"), py::arg("min"),
            py::arg("max"), py::arg("multiple"));
-  py::class_<SizeNumbers>(m, "SizeNumbers")
-      .def(py::init<>())
-      .def("integer", [](SizeNumbers& n, int64_t value) { return n.terms.integer(value); })
-      .def("real", [](SizeNumbers& n, double value) { return n.terms.real(value); })
-      .def("symbol", [](SizeNumbers& n, int index) { return n.terms.symbol(index); })
-      .def("make", &make_number, py::arg("op"), py::arg("a"), py::arg("b") = -1)
-      .def("at", &number_at, "An int or a float; None where the term has no value.")
-      .def("give", [](SizeNumbers& n, TermId id) { n.ids.push_back(id); });
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
   m.def(
       "note_untried",
       [](Trace& trace, const std::vector<DimSymbol>& symbols, const std::vector<SizePoint>& tried) {
-        note_untried({symbols, {}, {}}, tried, &trace);
+        note_untried({symbols, {}}, tried, &trace);
       },
       py::arg("trace"), py::arg("symbols"), py::arg("tried"));
 }
@@ -280,7 +256,7 @@ void bind_export(py::module_& m) {
       .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
       .def_readwrite("info", &PythonExportOptions::info)
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
-           py::arg("points"), py::arg("capture_at"), py::arg("numbers"));
+           py::arg("points"), py::arg("capture_at"));
   m.def("compare", &compare_python, py::arg("path"), py::arg("trace"), py::arg("backend"),
         py::arg("threads"), py::arg("bound"), py::arg("progress"));
   m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));

@@ -25,7 +25,7 @@ def ways_found(body, ranges, sample):
             return body(torch.empty(point))
 
     captured = [list(sample), [least for least, *_ in ranges], [most for _, most, *_ in ranges]]
-    points = [*captured, *points_that_differ(Given(ranges, sample), run, captured, [globals()])[0]]
+    points = [*captured, *points_that_differ(Given(ranges, sample), run, captured, [globals()])]
     all_ways = {}
     for point in itertools.product(*(range(least, most + 1) for least, most, *_ in ranges)):
         all_ways.setdefault(run(list(point), None), []).append(point)

@@ -271,7 +271,7 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     options.counts = lambda: (capture.runs, capture.eager.calls)
     if captured.sized:
         sizes = capture.sizes
-        options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more, captured.sizes_of.numbers)
+        options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more)
     for step in [*steps, *(step for step in captured.sized if step.is_checked)]:
         if step.phase == 0:
             _keep_reference(capture, step, captured.descriptions)

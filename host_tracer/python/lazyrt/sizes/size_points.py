@@ -8,7 +8,6 @@ import random
 
 from lazyrt.sizes.size_extents import extents_of
 from lazyrt.sizes.size_questions import Log, Observed
-from lazyrt.sizes.size_terms import numbers_of
 
 _WATCHED_FIRST = 6  # of the points that are captured anyway: what extents are
 _MOST_WATCHED = 64  # runs of eager that are watched, where answers change
@@ -200,10 +199,7 @@ class _Finder:
 
 
 def points_that_differ(sizes, run, captured, namespaces):
-    """(points at which the program answers questions about sizes otherwise than at those that are captured anyway, the numbers that it computes from
-    sizes). run(point, mode) calls eager, under a mode, with the example at that point; where the program cannot be watched so (it looks at the type of a
-    size, say) there are none. `namespaces`: globals of its modules."""
-    finder = _Finder(sizes, lambda point, log: run(point, Observed(log, namespaces)), [tuple(point) for point in captured])
-    points = finder.find()
-    extents = extents_of(finder.runs)
-    return points, numbers_of(sizes.symbols, {point: (log, extents[point]) for point, log in finder.runs.items()})
+    """Points at which the program answers questions about sizes otherwise than at those that are captured anyway. run(point, mode) calls eager, under a
+    mode, with the example at that point; there are none where the program cannot be watched so (it looks at the type of a size, say). `namespaces`: globals
+    of its modules."""
+    return _Finder(sizes, lambda point, log: run(point, Observed(log, namespaces)), [tuple(point) for point in captured]).find()

@@ -14,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 from lazyrt.record.program_globals import with_functions
 
 _MOST_LEAVES = 20000
-_MOST_COMPUTED = 4000
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod, "truediv": operator.truediv,
                "pow": operator.pow, "lshift": operator.lshift, "rshift": operator.rshift, "and": operator.and_, "or": operator.or_, "xor": operator.xor}
@@ -31,7 +30,6 @@ class Log:
     def __init__(self):
         self.leaves = []  # (place, value) of each extent that is read
         self.asked = {}  # (function, left, right), in order
-        self.computed = {}  # by identity, forms of all numbers that are computed
 
     def leaf(self, value, frame):
         if len(self.leaves) >= _MOST_LEAVES:
@@ -90,10 +88,7 @@ def _result(function, log, *operands):
     kind = Size if type(value) is int else Real if type(value) is float else None
     if kind is None:
         return value
-    form = (function, *map(_form, operands))
-    if len(log.computed) < _MOST_COMPUTED:
-        log.computed[id(form)] = form
-    return kind(value, log, form)
+    return kind(value, log, (function, *map(_form, operands)))
 
 
 def _compared(function):

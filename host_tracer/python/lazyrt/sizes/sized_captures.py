@@ -18,7 +18,6 @@ class SizedCaptures:
         self.capture, self.first, self.sizes = capture, first, capture.sizes
         self.more_samples, self.keep_reference, self.progress = more_samples, keep_reference, progress
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
-        self.numbers = None  # that the program computes from sizes
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
@@ -50,7 +49,7 @@ class SizedCaptures:
             with self.capture.eager.beginning_in(self.capture.phases.known[-1]):  # the program as it has settled
                 self.capture.eager(self.sizes.resized(self.capture.program.target, self.first.sample, point), mode=mode)
 
-        points, self.numbers = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
+        points = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
         for point in points:
             self.sizes.refuse(point, self._refusal(self.sizes.resized(self.capture.program.target, self.first.sample, point)))
         return points
