@@ -214,10 +214,7 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   auto it = leaves_.find(key);
   if (it != leaves_.end()) return it->second;
   look_for_samples(cpu);
-  Leaf leaf = make_leaf(LeafKind::kConstant, "", cpu);
-  if (request_.recipe_of && log_.first_run() && !is_complex_tensor(cpu))
-    leaf.node->set_recipe(request_.recipe_of(cpu));
-  return leaves_.emplace(key, std::move(leaf)).first->second;
+  return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
 }
 
 /// A constant that the program wrote on the CPU after its last use is another one from now on.

@@ -49,7 +49,6 @@ struct PyRequest {
   // See CaptureRequest. Each takes the interpreter's lock itself.
   std::function<void()> before_trace;
   std::function<std::string(bool)> check_of;
-  std::function<std::string(const at::Tensor&)> recipe_of;
   std::function<bool()> is_caught;
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
@@ -97,7 +96,6 @@ Trace capture_python(const PyRequest& py_request) {
   request.source_of = [&] { return py_request.sources->current(); };
   request.before_trace = py_request.before_trace;
   request.check_of = py_request.check_of;
-  request.recipe_of = py_request.recipe_of;
   request.is_caught = py_request.is_caught;
   std::exception_ptr thrown;
   request.thrown = &thrown;
@@ -280,7 +278,6 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("program", &PyRequest::program)
       .def_readwrite("before_trace", &PyRequest::before_trace)
       .def_readwrite("check_of", &PyRequest::check_of)
-      .def_readwrite("recipe_of", &PyRequest::recipe_of)
       .def_readwrite("is_caught", &PyRequest::is_caught)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)

@@ -18,7 +18,6 @@ class Request:
     program: Any
     before_trace: Any
     check_of: Any
-    recipe_of: Any
     is_caught: Any
     sources: Sources
     second_trace: bool

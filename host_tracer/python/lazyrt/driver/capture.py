@@ -17,7 +17,6 @@ from lazyrt.record import fast_paths, gradients, meta_kernels, statements
 from lazyrt.record.copies import capture_with_copies
 from lazyrt.record.draws import Draws
 from lazyrt.record.modes import CaptureMode
-from lazyrt.record.recipes import Recipes
 from lazyrt.state.calls import Call
 from lazyrt.state.leaks import Leaks
 
@@ -49,7 +48,7 @@ class Capture:
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
-        request.check_of, request.is_caught, request.recipe_of = statements.check_of, statements.is_caught, lambda constant: run.recipes.of(constant)
+        request.check_of, request.is_caught = statements.check_of, statements.is_caught
         try:
             with meta_kernels.without_dynamo():
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append),
@@ -111,7 +110,6 @@ class LazyRun:
         self._capture, self._sample, self.phase, self._tensors = capture, sample, phase, tensors
         self.interrupt = None
         self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
-        self.recipes = None
         self.differences = []  # of the later runs' constant results
         self.forget()
 
@@ -145,7 +143,6 @@ class LazyRun:
             call.begin()
             stack.enter_context(module_paths(program.module_paths(), capture.sources))
             stack.enter_context(fast_paths.open_to_modes())
-            self.recipes = Recipes(capture.sources.current)
             draws = stack.enter_context(capture.draws.watched())
             mode = CaptureMode(self, call.kept(), draws, capture.leaks.note, capture.sizes is not None, capture.follows_factories)
             stack.enter_context(self.numbers.active(self.phase.snapshot.namespaces))

@@ -63,7 +63,7 @@ def _map(value, fn):
 
 
 class CaptureMode(TorchFunctionMode):
-    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers, copies and recipes; `kept` are the lazy tensors that outlive the
+    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers and copies; `kept` are the lazy tensors that outlive the
     call; `draws` looks at each call (see draws.py);
     note_made(tensor) is told of what calls make; `any_size`: one of several captures at other sizes, which keep what does nothing at some;
     `follows_factories`: what they make is lazy."""
@@ -75,7 +75,7 @@ class CaptureMode(TorchFunctionMode):
         self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
         self._lift, self._note, self._draws = _tracer.lift, run.note, draws
-        self._numbers, self._copies, self._recipes = run.numbers, run.copies, run.recipes
+        self._numbers, self._copies = run.numbers, run.copies
         self._frame = None  # who makes the call
         self._memory = LiftedMemory()
         self._handlers = self._make_handlers()
@@ -128,8 +128,7 @@ class CaptureMode(TorchFunctionMode):
         each = foreach.each_of(func, args)
         if each is not None and is_any_lazy:
             return each(self._call, args, kwargs)
-        writes = is_write(func, kwargs)
-        if writes:
+        if is_write(func, kwargs):
             self._lift_targets(func, args, kwargs)
             self._numbers.selections.before_write()
         if torch.is_grad_enabled():
@@ -137,10 +136,7 @@ class CaptureMode(TorchFunctionMode):
         if self._memory.lifted:
             args = _map(tuple(args), self.current)
             kwargs = {key: _map(value, self.current) for key, value in kwargs.items()}
-        result = func(*args, **kwargs)
-        if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
-            self._recipes.note(func, args, kwargs, result, writes)
-        return result
+        return func(*args, **kwargs)
 
     @staticmethod
     def _refuse_modes(func, args, kwargs):
