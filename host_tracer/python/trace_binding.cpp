@@ -151,14 +151,10 @@ void set_reference(Trace& trace, const py::object& callback, const std::string& 
   reference->explain = [held](const std::vector<std::vector<SampleTensor>>& calls) {
     return explain_difference(*held, calls);
   };
-  const auto lists_of = [held](const char* method) {
-    return [held, method] {
-      const py::gil_scoped_acquire gil;
-      return held->attr(method)().cast<std::vector<std::vector<int64_t>>>();
-    };
+  reference->numbers = [held] {
+    const py::gil_scoped_acquire gil;
+    return held->attr("numbers")().cast<std::vector<std::vector<int64_t>>>();
   };
-  reference->numbers = lists_of("numbers");
-  reference->together = lists_of("together");
   trace.eager = std::move(reference);
 }
 

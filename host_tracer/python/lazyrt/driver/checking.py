@@ -26,7 +26,6 @@ class Reference:
         self.sources = capture.sources
         self._eager, self._phases = capture.eager, capture.phases
         self._sample, self._names, self._descriptions = sample, names, descriptions
-        self._numbers = None
 
     def __call__(self, inputs, reset):
         """Returns (results in the bundle's order, what differs in their structure or "")."""
@@ -36,16 +35,7 @@ class Reference:
 
     def numbers(self):
         """Whole numbers with which the program may compare sizes: [those in its code, those that it holds]."""
-        return [sorted(self._held().written), sorted(self._held().held)]
-
-    def together(self):
-        """Tuples of such numbers from one text, tuple or list."""
-        return sorted(map(list, self._held().together))
-
-    def _held(self):
-        if self._numbers is None:
-            self._numbers = numbers_held(self._phases.first.snapshot.holdings())
-        return self._numbers
+        return list(map(sorted, numbers_held(self._phases.first.snapshot.holdings())))
 
     def _values(self, result):
         difference = ""
