@@ -23,9 +23,9 @@
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/compile/sized_traces.h"
+#include "host_tracer/export/publish.h"
 #include "host_tracer/python/backends.h"
 #include "host_tracer/python/errors.h"
-#include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
 #include "host_tracer/python/trace_binding.h"
 
@@ -147,21 +147,53 @@ Progress progress_of(const py::object& callback) {
   };
 }
 
+/// An export as driver/exporting.py asks for it.
+struct PyExport {
+  ExportJob job;
+  std::string model;         ///< its name in the report
+  double trace_seconds = 0;  ///< that the captures took
+};
+
+PyExport make_export(const std::string& path, const std::string& model,
+                     const std::string& report_path,
+                     std::vector<std::pair<std::string, std::string>> info,
+                     const std::string& check, bool keep_samples, double trace_seconds,
+                     std::function<void(const std::string&)> checked,
+                     std::function<std::pair<size_t, size_t>()> counts) {
+  PyExport made{{}, model, trace_seconds};
+  ExportJob& job = made.job;
+  job.path = path;
+  job.report_path = report_path;
+  job.compile.emit.producer = "lazyrt (Python) " LAZYRT_VERSION;
+  job.compile.emit.strip_samples = !keep_samples;
+  job.compile.emit.info = std::move(info);
+  job.check.level = check_level(check);
+  job.unchecked = "check=\"none\"";
+  job.advice = "either the program does what the capture cannot see, or this is a bug of LazyRT";
+  job.checked = std::move(checked);
+  job.counts = std::move(counts);
+  return made;
+}
+
 /// (text of the summary, the same as JSON)
 std::pair<std::string, std::string> export_python(const std::vector<std::shared_ptr<Trace>>& given,
-                                                  PythonExportOptions options,
-                                                  const py::object& progress) {
+                                                  PyExport asked, const py::object& progress) {
   std::vector<Trace> traces;
   for (const auto& trace : given) traces.push_back(*trace);
-  options.progress = progress_of(progress);
+  ExportSummary summary;
+  summary.model = asked.model;
+  summary.seconds.trace = asked.trace_seconds;
+  describe_traces(traces, &summary);
+  ExportJob& job = asked.job;
+  job.compile.progress = job.check.progress = progress_of(progress);
   const auto run = [&] {
     const py::gil_scoped_release no_gil;
-    return export_from_python(traces, options);
+    return publish_export(&traces, job, std::move(summary));
   };
-  const Outcome<ExportSummary> summary = run();
-  if (!summary.ok()) throw PythonError(summary.failure());
+  const Outcome<PublishedExport> done = run();
+  if (!done.ok()) throw PythonError(done.failure());
   constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
-  return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
+  return {summary_text(done->summary), summary_json(done->summary).dump(2, ' ', false, kRepair)};
 }
 
 /// (the verdict, the table, all as JSON)
@@ -187,7 +219,7 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
 
 /// `dims`: (symbol, factor, offset) by input and dim, the symbol -1 where the extent is fixed;
 /// `capture_at(point, compared)` returns a trace.
-void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
+void set_dynamic(PyExport& asked, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<std::tuple<int, int64_t, int64_t>>>& dims,
                  const SizePoint& sample, const std::vector<SizePoint>& points,
                  const py::object& capture_at) {
@@ -202,7 +234,7 @@ void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& sym
     for (const auto& [symbol, factor, offset] : of_input)
       extents.emplace_back(symbol, factor, offset);
   }
-  options.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
+  asked.job.compile.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
 }
 
 void bind_sizes(py::module_& m) {
@@ -240,24 +272,15 @@ void bind_phases(py::module_& m) {
 }
 
 void bind_export(py::module_& m) {
-  py::class_<PythonExportOptions>(m, "ExportOptions")
-      .def(py::init<>())
-      .def_readwrite("path", &PythonExportOptions::path)
-      .def_readwrite("model", &PythonExportOptions::model)
-      .def_readwrite("report_path", &PythonExportOptions::report_path)
-      .def_readwrite("trace_seconds", &PythonExportOptions::trace_seconds)
-      .def_property(
-          "check", [](const PythonExportOptions& o) { return check_level_name(o.check); },
-          [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
-      .def_readwrite("checked", &PythonExportOptions::checked)
-      .def_readwrite("counts", &PythonExportOptions::counts)
-      .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
-      .def_readwrite("info", &PythonExportOptions::info)
+  py::class_<PyExport>(m, "Export")
+      .def(py::init(&make_export), py::kw_only(), py::arg("path"), py::arg("model"),
+           py::arg("report_path"), py::arg("info"), py::arg("check"), py::arg("keep_samples"),
+           py::arg("trace_seconds"), py::arg("checked"), py::arg("counts"))
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
            py::arg("points"), py::arg("capture_at"));
   m.def("compare", &compare_python, py::arg("path"), py::arg("trace"), py::arg("backend"),
         py::arg("threads"), py::arg("bound"), py::arg("progress"));
-  m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
+  m.def("export", &export_python, py::arg("traces"), py::arg("asked"), py::arg("progress"));
 }
 
 }  // namespace

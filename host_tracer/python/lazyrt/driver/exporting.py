@@ -263,21 +263,19 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     interface = {"version": 2, "parameters": sample.parameters, "result": described}
     if len(captured.descriptions) > 1:
         interface["results"] = captured.descriptions
-    options = _tracer.ExportOptions()
-    options.path, options.model, options.report_path = path, capture.program.name, os.fspath(report_path) if report_path else ""
-    options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
-    options.check, options.keep_samples, options.trace_seconds = check, keep_samples, captured.seconds
-    options.checked = lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described)
-    options.counts = lambda: (capture.runs, capture.eager.calls)
+    asked = _tracer.Export(path=path, model=capture.program.name, report_path=os.fspath(report_path) if report_path else "",
+                           info=[(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))], check=check, keep_samples=keep_samples,
+                           trace_seconds=captured.seconds, counts=lambda: (capture.runs, capture.eager.calls),
+                           checked=lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described))
     if captured.sized:
         sizes = capture.sizes
-        options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more)
+        asked.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more)
     for step in [*steps, *(step for step in captured.sized if step.is_checked)]:
         if step.phase == 0:
             _keep_reference(capture, step, captured.descriptions)
     capture.eager.restore()
     try:
-        report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], options, progress))
+        report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], asked, progress))
     except Error as error:
         raise ExportError(str(error), error.kind, report, error.failure) from None
     return report
