@@ -48,7 +48,7 @@ def compare(path: Any, model: Any, args: Any, kwargs: Any, backend: str, threads
     def run() -> Comparison:
         program = Program(model)
         sample = example_of(program, args, kwargs)
-        with capturing(program, [sample], allow=[], second_trace=False) as (capture, _):
+        with capturing(program, [sample], allow=[], second_trace=False) as capture:
             steps = explore(capture, [sample])
             set_samples(capture.eager, steps)
             capture.eager.restore()

@@ -29,11 +29,9 @@ from lazyrt.record.draws import draws_matter
 from lazyrt.report import ExportReport
 from lazyrt.sizes.sized_captures import SizedCaptures, inside
 from lazyrt.sizes.sizes import Sizes
-from lazyrt.state.memory import Contents
 from lazyrt.state.only_written import places_that_are_read
 from lazyrt.state.phases import Phases
 from lazyrt.state.settling import settle
-from lazyrt.state.snapshot import Snapshot
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
@@ -60,8 +58,8 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
             for i, sample in enumerate(samples):
                 _check_arguments(samples[0], sample, f"sample {i}")
             sizes = Sizes(dynamic, samples)
-        with capturing(program, samples, allow=allow, second_trace=second_trace, sizes=sizes, follows_factories=follows_factories) as (capture, materialised):
-            captured = _capture_all(capture, samples, materialised, progress)
+        with capturing(program, samples, allow=allow, second_trace=second_trace, sizes=sizes, follows_factories=follows_factories) as capture:
+            captured = _capture_all(capture, samples, progress)
             done = ExportReport([step.trace for step in captured.steps], path)
             if done.errors:
                 raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, done.errors)), "baked", done)
@@ -136,39 +134,15 @@ def _check_arguments(first, sample, which):
 
 @contextlib.contextmanager
 def capturing(program, samples, **options):
-    """Yields (a Capture of the program, paths of the lazy modules whose parameters a first forward has made), and restores the program afterwards."""
+    """Yields a Capture of the program, and restores the program afterwards."""
     meta_kernels.load()
     with Generators() as generators:
-        materialised = _materialise(program, samples[0], generators)
         phases = Phases(program)
         eager = Eager(program, phases, samples, generators)
         try:
-            yield Capture(eager, phases, generators, **options), materialised
+            yield Capture(eager, phases, generators, **options)
         finally:
             eager.restore()
-
-
-def _materialise(program, sample, generators):
-    """Lazy modules (LazyLinear, ...) get their parameters from a first forward, as in eager."""
-    lazy = program.uninitialized()
-    if not lazy:
-        return []
-    known = {name: b.clone() for name, b in program.buffers().items() if type(b) is torch.Tensor}
-    before = Snapshot(program.all_roots(), Contents(program.parameters().values()))
-    before.leave_out([program.shell.get_submodule(path) for path in lazy])
-    try:
-        with torch.no_grad():
-            torch.set_rng_state(generators.before)
-            args, kwargs = sample.call(sample.clones())
-            program.shell(*args, **kwargs)
-    finally:
-        with torch.no_grad():
-            buffers = program.buffers()
-            for name, content in known.items():
-                buffers[name].copy_(content)
-        before.restore()
-        generators.restore()
-    return lazy
 
 
 def explore(capture, samples):
@@ -182,7 +156,7 @@ def explore(capture, samples):
         phases.take_for_read(read)
 
 
-def _capture_all(capture, samples, materialised, progress):
+def _capture_all(capture, samples, progress):
     """Makes all captures and adds the findings to their traces. Returns a Captured."""
     start = time.perf_counter()
     more_samples = samples[1:] if capture.sizes else []
@@ -194,7 +168,7 @@ def _capture_all(capture, samples, materialised, progress):
         captures = SizedCaptures(capture, steps[0], more_samples, lambda step: _keep_reference(capture, step, descriptions), progress)
     sized = captures.run(steps) if captures else []
     traces = [step.trace for step in steps]
-    _note(capture, traces[0], samples[0], materialised)
+    _note(capture, traces[0], samples[0])
     _find_draws(capture, traces[0], samples[0])
     _let_through(traces, capture.allow)
     return Captured(capture, steps, sized, captures, descriptions, time.perf_counter() - start)
@@ -221,12 +195,9 @@ def _number_results(steps):
     return [steps[texts.index(text)].run.description for text in known]
 
 
-def _note(capture, trace, sample, materialised):
-    notes = list(trace.notes)
-    if materialised:
-        notes.append("a first forward made the parameters of " + ", ".join(materialised))
-    notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-    trace.notes = [*notes, *dict.fromkeys(capture.notes)]
+def _note(capture, trace, sample):
+    fixed = [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
+    trace.notes = [*trace.notes, *fixed, *dict.fromkeys(capture.notes)]
 
 
 def _find_draws(capture, trace, sample):

@@ -6,6 +6,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from lazyrt.errors import ExportError
 from lazyrt.record.sparse_products import is_sparse
 from lazyrt.state.script_state import module_of, refuse_written_constants
 
@@ -29,6 +30,7 @@ class Program:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
         refuse_written_constants(self.shell)
+        _refuse_uninitialized(self.shell)
 
     def call(self, tensors, args, kwargs):
         """Calls it with `tensors` by name in place of parameters and buffers, wherever these are registered; updates `tensors` where the call
@@ -95,10 +97,12 @@ class Program:
             paths.setdefault(id(module), path)
         return paths
 
-    def uninitialized(self):
-        """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
-        tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
-        return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
+
+def _refuse_uninitialized(shell):
+    """Raises ExportError for lazy modules (LazyLinear, ...) that no forward has given their parameters."""
+    for name, tensor in (*shell.named_parameters(), *shell.named_buffers()):
+        if isinstance(tensor, UninitializedTensorMixin):
+            raise ExportError(f"'{name}' has no shape yet: call the module once before the export, which gives lazy modules their parameters", "failed precondition")
 
 
 def _item(table, name):

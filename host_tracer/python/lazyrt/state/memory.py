@@ -21,8 +21,7 @@ def is_plain_tensor(tensor, inference=False):
 
 
 def _has_content(tensor):
-    uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
-    return not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
+    return tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
 
 
 def extent_of(value):
