@@ -29,30 +29,26 @@ def upgrade(interface):
     return interface
 
 
-def bind(parameters, inputs, args, kwargs):
-    """Returns (a value or MISSING for each parameter, arrays given by their input's own name). `inputs` are the names of all inputs.
-    Raises InputError where Python would raise TypeError."""
+def bind(parameters, args, kwargs):
+    """Returns a value or MISSING for each parameter. Raises InputError where Python would raise TypeError."""
     values = _bind_positional(parameters, args)
     by_name = {p["name"]: i for i, p in enumerate(parameters) if p["kind"] in _TAKES_NAME}
     more = next((i for i, p in enumerate(parameters) if p["kind"] == "open keyword"), None)
-    flat, extra = {}, {}
+    extra = {}
     for name, value in kwargs.items():
         index = by_name.get(name)
-        if index is not None and values[index] is not MISSING:
-            raise InputError(f"argument '{name}' is given twice")
-        if index is not None:
-            values[index] = value
-        elif more is None or name in inputs and "." in name and name not in parameters[more]["item"].get("keys", ()):
-            flat[name] = value
-        else:
+        if index is None and more is None:
+            known = ", ".join(p["name"] for p in parameters)
+            raise InputError(f"there is no argument '{name}'; there are {known or 'none'} (run() takes arrays by the names of the inputs)")
+        if index is None:
             extra[name] = value
-    unknown = [name for name in flat if name not in inputs]
-    if unknown:
-        known = ", ".join(p["name"] for p in parameters)
-        raise InputError(f"there is no argument '{unknown[0]}'; there are {known or 'none'}")
+        elif values[index] is not MISSING:
+            raise InputError(f"argument '{name}' is given twice")
+        else:
+            values[index] = value
     if more is not None:
         values[more] = extra
-    return values, flat
+    return values
 
 
 def _bind_positional(parameters, args):
@@ -68,13 +64,13 @@ def _bind_positional(parameters, args):
     return values
 
 
-def match(parameters, values, flat):
+def match(parameters, values):
     """Returns the arrays by input name. Raises InputError that names the first fixed argument whose value differs from the export."""
-    found = dict(flat)
+    found = {}
     for parameter, value in zip(parameters, values):
         item, name = parameter["item"], parameter["name"]
-        if value is MISSING or (parameter["kind"].startswith("open") and len(value) == 0 and _covers(flat, item)):
-            _match_missing(parameter, flat)
+        if value is MISSING:
+            _match_missing(parameter)
             continue
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
@@ -90,17 +86,10 @@ def match(parameters, values, flat):
     return found
 
 
-def _covers(flat, item):
-    names = trees.tensor_names(item)
-    return bool(names) and any(name in flat for name in names)
-
-
-def _match_missing(parameter, flat):
+def _match_missing(parameter):
     item, name = parameter["item"], parameter["name"]
     default = parameter.get("default")
-    if item["kind"] == "default" or _covers(flat, item):
-        return
-    if default is not None and fixed.canonical(default) == fixed.canonical(item):
+    if item["kind"] == "default" or default is not None and fixed.canonical(default) == fixed.canonical(item):
         return
     if default is None and item["kind"] == "tensor":
         raise InputError(f"no array for input '{item['name']}'")

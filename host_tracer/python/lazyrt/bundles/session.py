@@ -305,8 +305,7 @@ class Program:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         assert self._interface is not None
         parameters = self._interface["parameters"]
-        values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
-        return contract.match(parameters, values, flat)
+        return contract.match(parameters, contract.bind(parameters, args, kwargs))
 
     def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]
