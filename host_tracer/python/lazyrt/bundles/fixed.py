@@ -2,8 +2,7 @@
 
 An argument that is compared at each call, and a result that is the same in each, is one of these descriptions (a dict with "kind"):
   value   {"value"}             None, bool, int, finite float, text; 1, 1.0 and true differ, 0.0 and -0.0 too
-  fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" where the value can
-                                be made again from them
+  fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" of a set
   digest  {"type", "sha256"}    of the description of something large
 
 Neither torch nor numpy is imported here: their values are recognised by the names of their classes."""
@@ -16,7 +15,6 @@ import hashlib
 import json
 import math
 import pathlib
-import re
 import sys
 import types
 import uuid
@@ -25,10 +23,10 @@ from lazyrt.state.code_names import is_python_class
 
 _LARGEST = 4096  # characters of JSON; a longer description is replaced by its digest
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
+_BY_TEXT = (float, complex, bytes, bytearray, range, type(Ellipsis), type(NotImplemented), *VALUE_TYPES)  # repr() has all of their value
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.MethodWrapperType, types.ClassMethodDescriptorType)
 _OF_TORCH = ("torch.dtype", "torch.device", "torch.layout", "torch.memory_format")
-_SINGLES = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 
 
 class Opaque(Exception):
@@ -97,7 +95,7 @@ def describe(value, path):
         return {"kind": "value", "value": value}
     name = type_name(value)
     if isinstance(value, enum.Enum):
-        return _describe_enum(value, path)
+        return _describe_enum(value)
     if isinstance(value, (type, types.ModuleType, *_ROUTINES)):
         return _describe_named(value, path)
     if name.startswith("numpy."):
@@ -105,7 +103,7 @@ def describe(value, path):
         if isinstance(value, numpy.dtype):
             return _fixed("numpy.dtype", repr(value))
         if isinstance(value, numpy.generic) and value.dtype.kind in "biuf":
-            return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})", parts=[value.dtype.name, repr(value.item())])
+            return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})")
     if name in _OF_TORCH:
         return _fixed(name, str(value))
     if isinstance(value, getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", ())):
@@ -121,32 +119,18 @@ def _fixed(type_name, text, **more):
 
 
 def _describe_builtin(value, name, path):
-    if name == "float":
+    if isinstance(value, _BY_TEXT) and type(value).__module__ in ("builtins", "decimal", "fractions", "datetime", "uuid", "pathlib"):
         return _fixed(name, repr(value))
-    if name == "complex":
-        return _fixed(name, repr(value), parts=[repr(value.real), repr(value.imag)])
-    if name in ("bytes", "bytearray"):
-        return _fixed(name, f"{len(value)} bytes", parts=[value.hex()])
-    if name in ("range", "slice"):
+    if name == "slice":
         return _fixed(name, repr(value), parts=[describe(part, path) for part in (value.start, value.stop, value.step)])
     if name in ("set", "frozenset"):
-        parts = sorted((describe(item, path) for item in value), key=canonical)
-        return _fixed(name, f"a set of {len(parts)}", parts=parts)
-    if value is Ellipsis or value is NotImplemented:
-        return _fixed("single", repr(value))
-    if isinstance(value, re.Pattern):
-        return _fixed("re.Pattern", f"{value.pattern!r}, {value.flags}")
-    if isinstance(value, VALUE_TYPES) and type(value).__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
-        return _fixed(name, repr(value), parts=[str(value)])
+        return _fixed(name, f"a set of {len(value)}", parts=sorted((describe(item, path) for item in value), key=canonical))
     return None
 
 
-def _describe_enum(value, path):
+def _describe_enum(value):
     name = value.name if value.name is not None else repr(value._value_)
-    held = value.value
-    member = _fixed("tuple", repr(held), parts=[describe(item, path) for item in held]) if type(held) is tuple else describe(held, path)
-    more = {"mixed": True} if isinstance(value, (int, str, float)) else {}
-    return _fixed(type_name(value), f"{type(value).__qualname__}.{name}", enum=True, label=name, member=member, **more)
+    return _fixed(type_name(value), f"{type(value).__qualname__}.{name}")
 
 
 def _describe_named(value, path):
@@ -167,46 +151,21 @@ def _describe_named(value, path):
 
 
 def rebuild(described):
-    """The value of a description of kind "value" or "fixed". The export refuses values that cannot be made again."""
+    """The value of a description of kind "value" or "fixed". The export refuses results that cannot be made again."""
     if described["kind"] == "value":
         return described["value"] if "value" in described else described.get("text")
-    if described.get("enum"):
-        return Member(described)
-    make = _MAKERS.get(described.get("type"), _named_of_torch)
-    return make(described)
+    return _MAKERS.get(described.get("type"), _named_of_torch)(described)
 
 
 def can_rebuild(described):
     """Whether rebuild() gives an equal value."""
-    if described["kind"] == "value" or described.get("enum"):
-        return True
-    return described["kind"] == "fixed" and (described["type"] in _MAKERS or described["type"].startswith("torch."))
-
-
-class Member:
-    """A member of an enum among the results: has its name and value and is equal to the member itself."""
-
-    def __init__(self, described):
-        self._class, self.name = described["type"], described["label"]
-        self.value = rebuild(described["member"])
-        self._mixed = described.get("mixed", False)
-
-    def __eq__(self, other):
-        if isinstance(other, (Member, enum.Enum)):
-            return same_type(self._class, other._class if isinstance(other, Member) else type_name(other)) and self.name == other.name
-        return self._mixed and self.value == other
-
-    def __hash__(self):
-        return hash(self.value if self._mixed else self.name)
-
-    def __repr__(self):
-        return f"{self._class.rpartition('.')[2]}.{self.name}"
+    return described["kind"] == "value" or described["kind"] == "fixed" and (described["type"] in _MAKERS or described["type"].startswith("torch."))
 
 
 def _make_generic(described):
     import numpy
 
-    name, text = described["parts"]
+    name, _, text = described["text"].rstrip(")").partition("(")
     return numpy.dtype(name).type({"True": True, "False": False}.get(text, text))
 
 
@@ -228,27 +187,7 @@ def size_of(items):
     return tuple(items) if torch is None else torch.Size(items)
 
 
-def _of_parts(kind):
-    return lambda described: kind(map(rebuild, described["parts"]))
-
-
-_MAKERS = {
-    "float": lambda described: float(described["text"]),
-    "complex": lambda described: complex(*map(float, described["parts"])),
-    "bytes": lambda described: bytes.fromhex(described["parts"][0]),
-    "bytearray": lambda described: bytearray.fromhex(described["parts"][0]),
-    "range": lambda described: range(*map(rebuild, described["parts"])),
-    "slice": lambda described: slice(*map(rebuild, described["parts"])),
-    "set": _of_parts(set),
-    "frozenset": _of_parts(frozenset),
-    "tuple": _of_parts(tuple),
-    "single": lambda described: _SINGLES[described["text"]],
-    "numpy.generic": _make_generic,
-    "decimal.Decimal": lambda described: decimal.Decimal(described["parts"][0]),
-    "fractions.Fraction": lambda described: fractions.Fraction(*map(int, described["parts"][0].split("/"))),
-    "datetime.date": lambda described: datetime.date.fromisoformat(described["parts"][0]),
-    "uuid.UUID": lambda described: uuid.UUID(described["parts"][0]),
-}
+_MAKERS = {"float": lambda described: float(described["text"]), "numpy.generic": _make_generic}
 
 # -------------------------------------------------------------------- objects with attributes
 

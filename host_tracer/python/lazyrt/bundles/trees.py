@@ -8,7 +8,7 @@ A description is a dict with "kind"; those of single values are in fixed.py:
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
-"class" is given for subclasses of tuple, list and dict and for objects; "maxlen" for a deque, "factory" (a name) for a defaultdict."""
+"class" is given for subclasses of tuple, list and dict and for objects. Results come back as tuples, lists, dicts, OrderedDicts and Records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from lazyrt.bundles.fixed import Opaque
 DEEPEST = 24
 _SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
-_FACTORIES = {kind.__name__: kind for kind in (int, float, complex, bool, str, list, tuple, dict, set)}  # of a defaultdict
 
 
 class _Node:
@@ -127,20 +126,11 @@ def build(description, tensors):
     if kind == "tuple":
         return fixed.size_of(items) if description.get("class") == _SIZE else tuple(items)
     if kind == "list":
-        return collections.deque(items, description.get("maxlen")) if description.get("class") == "collections.deque" else items
+        return items
     keys = [build(key, {}) if isinstance(key, dict) else key for key in description["keys"]]
     if kind == "dict":
-        return _build_dict(description, zip(keys, items))
+        return (collections.OrderedDict if description.get("class") == "collections.OrderedDict" else dict)(zip(keys, items))
     return Record(description["type"], dict(zip(keys, items)), description.get("absent", ()))
-
-
-def _build_dict(description, items):
-    kind = description.get("class")
-    if kind == "collections.Counter":
-        return collections.Counter(dict(items))
-    if kind == "collections.defaultdict":
-        return collections.defaultdict(_FACTORIES.get(description.get("factory")), items)
-    return (collections.OrderedDict if kind == "collections.OrderedDict" else dict)(items)
 
 
 def _build_tensor(description, tensor):
@@ -285,10 +275,10 @@ def open_node(value, path, arguments):
     if isinstance(value, (tuple, list, collections.deque)):
         if fixed.type_name(value) == _SIZE:
             return _Node("tuple", range(len(value)), value, tuple, **{"class": _SIZE})
-        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+        more = {} if type(value) in (tuple, list) else _of_subclass(value, path)
         return _Node("tuple" if isinstance(value, tuple) else "list", range(len(value)), value, type(value), **more)
     if isinstance(value, collections.abc.Mapping):
-        more = {} if type(value) is dict else _of_subclass(value, path, arguments)
+        more = {} if type(value) is dict else _of_subclass(value, path)
         return _Node("dict", value, (value[key] for key in value), lambda items: _copy_with(value, list(value), items, type(value).__setitem__), **more)
     if type(value) is functools.partial:
         return _object(value, ("func", "args", "keywords"), (value.func, value.args, value.keywords), lambda items: functools.partial(items[0], *items[1], **items[2]))
@@ -327,20 +317,14 @@ def _put(made, key, item):
         object.__setattr__(made, key, item)
 
 
-def _of_subclass(value, path, arguments):
+def _of_subclass(value, path):
     """Marks of a container's class. Raises Opaque for contents that would get lost."""
-    more = {"class": fixed.type_name(value)}
-    longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
-    can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
-    if (longest is not None or factory is not None) and (arguments or not can_build):
-        raise Opaque(path, f"is a {more['class']} with a maxlen or default_factory, which would get lost: give a list or dict")
-    if longest is not None:
-        more["maxlen"] = longest
-    if factory is not None:
-        more["factory"] = factory.__name__
+    name = fixed.type_name(value)
+    if getattr(value, "maxlen", None) is not None or getattr(value, "default_factory", None) is not None:
+        raise Opaque(path, f"is a {name} with a maxlen or default_factory, which would get lost: give a list or dict")
     if not isinstance(value, collections.UserDict):
         _refuse_loss(value, path, fixed.attributes(value))
-    return more
+    return {"class": name}
 
 
 def _refuse_loss(value, path, beside):
