@@ -69,23 +69,22 @@ class Sizes:
         self.first = first = samples[0]
         specs = _by_input(dynamic, first)
         items = {name: _items(name, tensor, specs.get(name)) for name, tensor in first.inputs}
-        derived = _roots_of([value for of_input in items.values() for _, value in of_input])
         for name, tensor in first.inputs:
-            self.dims.append(self._dims_of(name, tensor, items[name], samples, derived))
+            self.dims.append(self._dims_of(name, tensor, items[name], samples))
         if not self.symbols:
             raise InputError("dynamic names no dim that varies")
         self.sample = self.point_of(first)
         for symbol in self.symbols:
             _check_bounds(symbol)
 
-    def _dims_of(self, name, tensor, items, samples, derived):
+    def _dims_of(self, name, tensor, items, samples):
         dims, given = [Extent()] * tensor.dim(), set()
         for dim, value in items:
             if dim in given:
                 raise InputError(f"dynamic names dim {dim} of input '{name}' twice")
             given.add(dim)
             place = f"input '{name}', dim {dim}"
-            symbol, factor, offset = _symbol_of(place, f"{name}.{dim}", value, derived)
+            symbol, factor, offset = _symbol_of(place, f"{name}.{dim}", value)
             if symbol is None:
                 continue
             known = next((i for i, other in enumerate(self.symbols) if other.name == symbol.name), None)
@@ -324,9 +323,9 @@ def _items(name, tensor, spec):
     return found
 
 
-def _symbol_of(place, name, value, derived):
+def _symbol_of(place, name, value):
     """(a Symbol, factor, offset) of "seq", ("seq", 1, 512), ("width", 32, 256, 32), "2*seq + 1", torch.export.Dim and what is made of it, Dim.AUTO,
-    Dim.DYNAMIC(max=8); without a Symbol where the extent is fixed. `derived`: as of _roots_of."""
+    Dim.DYNAMIC(max=8); without a Symbol where the extent is fixed."""
     hint = getattr(getattr(value, "type", None), "name", None)
     if value is None or isinstance(value, int) or hint == "STATIC":
         return None, 1, 0
@@ -342,7 +341,7 @@ def _symbol_of(place, name, value, derived):
         return Symbol(symbol, *value[1:]), factor, offset
     root, named = getattr(value, "root", None), getattr(value, "__name__", None)
     if root is not None:
-        return _derived(place, value, derived)
+        return _derived(place, value)
     if named is not None and hasattr(value, "min") and hasattr(value, "max"):
         return Symbol(named, max(int(value.min), 1), _bound(value.max)), 1, 0
     raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim")
@@ -374,24 +373,9 @@ def _line_of(value):
     return (int(one - zero), int(zero)) if two - one == one - zero and one - zero >= 1 else None
 
 
-def _roots_of(values):
-    """Names of Dims of which there is more than one multiple, or the Dim itself and a multiple, or something else than multiples."""
-    lines = {}
-    for value in values:
-        root = getattr(value, "root", None)
-        if root is not None:
-            lines.setdefault(root.__name__, set()).add(_line_of(value))
-        elif getattr(value, "__name__", None) is not None:
-            lines.setdefault(value.__name__, set()).add((1, 0))
-    return {name for name, known in lines.items() if len(known) > 1 or any(line and line[1] for line in known)}
-
-
-def _derived(place, value, derived):
-    """Of 2 * Dim("w", 5, 9) + 1 "w", 2 and 1. Where 32 * Dim("w", 5, 9) is all that there is of w, a symbol of multiples of 32 from 160 to 288."""
+def _derived(place, value):
+    """The Symbol "w" from 5 to 9, 2 and 1 of 2 * Dim("w", 5, 9) + 1."""
     root, line = value.root, _line_of(value)
     if line is None:
         raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1")
-    (factor, offset), least, most = line, max(int(root.min), 1), _bound(root.max)
-    if root.__name__ in derived:
-        return Symbol(root.__name__, least, most), factor, offset
-    return Symbol(value.__name__, least * factor, None if most is None else most * factor, factor), 1, 0
+    return Symbol(root.__name__, max(int(root.min), 1), _bound(root.max)), *line
