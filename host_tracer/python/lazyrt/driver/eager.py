@@ -43,7 +43,6 @@ class Eager:
     def __init__(self, program, phases, samples, generators):
         self.program, self._phases, self._generators = program, phases, generators
         self._arguments = Snapshot([(f"argument {i}", value) for i, sample in enumerate(samples) for value in (sample.args, sample.kwargs)], Contents())
-        self._gradients = gradients.Kept(program.parameters().values())
         self._contents = Contents()  # copies parameters, too
         self._lent = None
         self.calls = 0
@@ -55,7 +54,6 @@ class Eager:
             self._lent.put_back()
             self._lent = None
         self._phases.restore()
-        self._gradients.restore()
         self._arguments.restore()
         self._phases.first.snapshot.restore_random()
         self._generators.restore()
