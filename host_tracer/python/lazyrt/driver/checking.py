@@ -1,6 +1,5 @@
 """The results of the module itself, by name, and how they are nested: for the check after an export."""
 
-import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -123,31 +122,6 @@ def _output(value):
     return value if value is None or type(value) in _NUMBERS else torch.as_tensor(value).clone()
 
 
-def structure_difference(ours, eager, description):
-    """Returns how nesting or types of the loaded bundle's result differ from the module's, or ""."""
-    opened, given, wanted = _with_all_open(description, "result"), {}, {}
-    try:
-        trees.match(opened, ours, given)
-        trees.match(opened, eager, wanted)
-    except trees.Mismatch as other:
-        return mismatch_text(other)
-    pairs = [(name, _type_text(given[name]), _type_text(value)) for name, value in wanted.items()]
-    return next((f"'{name}' is {a}, the module's {b}" for name, a, b in pairs if b and a != b), "")
-
-
-def _with_all_open(description, name):
-    """The description with each leaf as a tensor of this name."""
-    if "items" not in description:
-        return {"kind": "tensor", "name": name}
-    return {**description, "items": [_with_all_open(item, f"{name}.{i}") for i, item in enumerate(description["items"])]}
-
-
 def mismatch_text(other):
     """The text of a Mismatch of a result."""
     return other.text or f"'{other.path or 'result'}' is {other.was} in the capture and {fixed.short_repr(other.value)} in eager"
-
-
-def _type_text(value):
-    if isinstance(value, (torch.Tensor, numpy.ndarray)):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    return f"a {type(value).__name__}" if value is None or isinstance(value, numpy.generic) or type(value) in (*_NUMBERS, str) else ""

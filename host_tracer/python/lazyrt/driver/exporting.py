@@ -230,14 +230,15 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     """Writes and checks the bundle, and completes the report."""
     capture, steps = captured.capture, captured.steps
     sample, described = steps[0].sample, steps[0].run.description
-    plain = set_samples(capture.eager, steps) if check != "none" or keep_samples else {}
+    if check != "none" or keep_samples:
+        set_samples(capture.eager, steps)
     interface = {"version": 2, "parameters": sample.parameters, "result": described}
     if len(captured.descriptions) > 1:
         interface["results"] = captured.descriptions
     asked = _tracer.Export(path=path, model=capture.program.name, report_path=os.fspath(report_path) if report_path else "",
                            info=[(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))], check=check, keep_samples=keep_samples,
                            trace_seconds=captured.seconds, counts=lambda: (capture.runs, capture.eager.calls),
-                           checked=lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described))
+                           checked=lambda bundle: _check_loaded(capture.eager, bundle, sample, described))
     if captured.sized:
         sizes = capture.sizes
         asked.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more)
@@ -253,14 +254,13 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
 
 
 def set_samples(eager, steps):
-    """Sets the outputs of the samples in the traces to eager's. Returns eager's results by the sample's id: a call may take long, so each is made once."""
-    plain = {}
+    """Sets the outputs of the samples in the traces to eager's."""
+    plain = {}  # by the sample's id: a call may take long, so each is made once
     for step in steps:
         if step.phase == 0:
             if id(step.sample) not in plain:
                 plain[id(step.sample)] = eager(step.sample)
             step.trace.set_samples(_outputs(step.run, plain[id(step.sample)]))
-    return plain
 
 
 def _outputs(run, result):
@@ -275,12 +275,11 @@ def _outputs(run, result):
             for value in values]
 
 
-def _check_structure(eager, bundle, sample, result, description):
-    """Raises ExportError if nesting or types of the loaded bundle's result differ from the model's."""
+def _check_loaded(eager, bundle, sample, description):
+    """Raises ExportError unless the loaded bundle takes the example and returns results that are nested as described."""
     eager.restore()
     args, kwargs = sample.call(sample.clones())
-    with torch.set_grad_enabled(eager.takes_gradients):
-        given = load(bundle)(*args, **kwargs)
-    difference = checking.structure_difference(given, result, description)
-    if difference:
-        raise ExportError(f"the bundle does not give what the program gives: {difference}")
+    try:
+        trees.match(description, load(bundle)(*args, **kwargs), {})
+    except trees.Mismatch as other:
+        raise ExportError(f"the bundle does not give what the program gives: {checking.mismatch_text(other)}") from None
