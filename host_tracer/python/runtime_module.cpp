@@ -5,7 +5,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -291,22 +290,7 @@ class Taps {
   bool is_short_ = false;
 };
 
-/// Exclusive use of a session and its taps during one call. Other Python threads may call it
-/// whenever the interpreter's lock is released.
-class Turn {
- public:
-  explicit Turn(std::atomic<bool>* is_taken) : is_taken_(is_taken) {
-    if (is_taken_->exchange(true))
-      throw PythonError(Error::kBusy, "another thread is using this session");
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { is_taken_->store(false); }
-
- private:
-  std::atomic<bool>* is_taken_;
-};
-
+/// A session with its taps. session.py lets one thread in at a time, but for cancel().
 class PySession {
  public:
   PySession(std::shared_ptr<PyProgram> program, const std::string& method,
@@ -393,7 +377,6 @@ class PySession {
 
   /// Runs with one (bytes, shape) for each input; returns the variant that ran.
   size_t run(const py::list& inputs) {
-    const Turn turn(&is_taken_);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto [data, dims] = inputs[i].cast<std::pair<py::object, std::vector<int64_t>>>();
       set_input(i, Bytes(data, false), dims);
@@ -437,7 +420,6 @@ class PySession {
 
   /// What was tapped in the last run.
   py::list taps() const {
-    const Turn turn(&is_taken_);
     return taps_.values(value_or_throw(session_.variant()));
   }
 
@@ -585,7 +567,6 @@ class PySession {
   std::shared_ptr<PyProgram> program_;
   Method method_;
   const uint64_t memory_limit_;
-  mutable std::atomic<bool> is_taken_{false};
   Taps taps_;  ///< outlive the session
   Session session_;
 };

@@ -174,30 +174,3 @@ def test_tapped_values_count_against_the_memory_limit(deep):
     with pytest.raises(lazyrt.LimitError, match="memory_limit for the tapped values"):
         all_of_them.taps()
     assert len(lazyrt.load(deep, taps="*").nodes()) > 400
-
-
-def test_a_second_run_is_turned_away_and_leaves_the_taps_alone(deep):
-    program = lazyrt.load(deep, taps="*")
-    program(X)
-    session, expected = program._session, len(program.taps())
-    inputs = [(np.ascontiguousarray(X), [256, 256])]
-    done = threading.Event()
-
-    def run():
-        for _ in range(5):
-            with contextlib.suppress(lazyrt.Error):
-                session.run(inputs)
-        done.set()
-
-    runner = threading.Thread(target=run)
-    runner.start()
-    busy = 0
-    while not done.is_set():
-        for call in (lambda: session.run(inputs), session.taps):
-            try:
-                call()
-            except lazyrt.Error as error:
-                assert error.kind == "busy", error
-                busy += 1
-    runner.join()
-    assert busy > 0 and len(program.taps()) == expected
