@@ -149,7 +149,8 @@ std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample
   return std::nullopt;
 }
 
-/// Few sizes are known yet: the middle of the widest gap among them.
+/// Few sizes are known yet: the one beside the least, where a bound shows (`max(1, n // 2)`), then
+/// the middle of the widest gap among them.
 void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   constexpr size_t kEnough = 16;
   if (series.size() < 2 || series.size() >= kEnough) return;
@@ -158,7 +159,9 @@ void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   for (size_t i = 2; i < series.size(); ++i) {
     if (series[i].s - series[i - 1].s > series[widest].s - series[widest - 1].s) widest = i;
   }
-  const int64_t low = series[widest - 1].s, steps = (series[widest].s - low) / range.multiple;
+  const bool is_alone = series[0].s == range.min && series[1].s > range.min + range.multiple;
+  const int64_t low = is_alone ? range.min : series[widest - 1].s;
+  const int64_t steps = is_alone ? 2 : (series[widest].s - low) / range.multiple;
   if (steps < 2) return;
   asks_ = true;
   wanted_ = points_[0];
@@ -240,7 +243,22 @@ std::optional<TermId> SizeSolver::steps_of(const Argument& of, const std::vector
     (*wanted_)[static_cast<size_t>(of.symbol)] = *size;
     return std::nullopt;
   }
+  if (!is_part && ask_end(of, series)) return std::nullopt;
   return term_of(of, fits.front());
+}
+
+/// Asks for the least or the largest size, where a bound would show (`max(1, n // 10)`).
+bool SizeSolver::ask_end(const Argument& of, const std::vector<Sample>& series) {
+  const DimSymbol& range = symbols_[static_cast<size_t>(of.symbol)];
+  if (of.term != terms_->symbol(of.symbol)) return false;
+  for (const int64_t end : {range.min, range.max}) {
+    if (series.front().s == end || series.back().s == end) continue;
+    asks_ = true;
+    wanted_ = points_[0];
+    (*wanted_)[static_cast<size_t>(of.symbol)] = end;
+    return true;
+  }
+  return false;
 }
 
 std::optional<TermId> SizeSolver::stepped(const Argument& of, const std::vector<Sample>& series) {

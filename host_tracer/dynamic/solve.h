@@ -72,6 +72,7 @@ class SizeSolver {
   std::optional<TermId> squared(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> powers(const Argument& of, const std::vector<Sample>& series);
   void ask_between(int symbol, const std::vector<Sample>& series);
+  bool ask_end(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> combined(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> beside(int symbol, const std::vector<Sample>& series);
   static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
