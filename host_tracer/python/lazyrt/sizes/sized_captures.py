@@ -5,7 +5,6 @@ import torch
 from lazyrt import _tracer
 from lazyrt.driver import results
 from lazyrt.errors import ExportError
-from lazyrt.sizes.size_points import points_that_differ
 from lazyrt.state.settling import share_initial_contents
 
 _MOST_REMEMBERED = 1000  # sizes
@@ -30,7 +29,6 @@ class SizedCaptures:
         given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.more_samples, 1)]
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
         checked += [point for i, point in enumerate(given) if point not in [self.sizes.sample, *checked, *given[:i]]]
-        checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
         for i, point in enumerate(points):
@@ -42,17 +40,6 @@ class SizedCaptures:
         self._check_remembered()
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
-
-    def _sizes_that_differ(self, captured):
-        """Points at which the program decides otherwise, by what it asks about sizes."""
-        def run(point, mode):
-            with self.capture.eager.beginning_in(self.capture.phases.known[-1]):  # the program as it has settled
-                self.capture.eager(self.sizes.resized(self.capture.program.target, self.first.sample, point), mode=mode)
-
-        points = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
-        for point in points:
-            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.capture.program.target, self.first.sample, point)))
-        return points
 
     def _capture_at(self, point):
         """(example, trace, run) of the first step's program at other sizes."""

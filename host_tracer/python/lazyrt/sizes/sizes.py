@@ -229,12 +229,6 @@ class Sizes:
             return [f"'{symbol.name}' has to be a multiple of {multiple}, from {symbol.least} to {symbol.most}: the program raises at others ({first})"]
         raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
 
-    def refuse(self, point, why):
-        """Raises where there is a reason why the program does not take a point."""
-        if why:
-            ranges = "; ".join(symbol.text() for symbol in self.symbols)
-            raise ExportError(f"the program does not take all sizes that dynamic allows ({ranges}): at {self.text(point)}: {why}", "invalid argument")
-
     # ---------------------------------------------------------------- sizes to capture
 
     def native(self):
