@@ -92,7 +92,7 @@ Fault run_typed(const RunContext& context) {
   if constexpr (!kIsFloat<T>) {
     if (binary_kind(fn) == BinaryKind::kDivision && context.outputs[0].numel() > 0 &&
         has_zero<T>(context.inputs[1])) {
-      return Fault(Error::kOutOfRange, "%s: integer division by zero", fb::EnumNameBinaryFn(fn));
+      return division_by_zero(fb::EnumNameBinaryFn(fn));
     }
   }
   if constexpr (!std::is_same_v<T, Bool>) {

@@ -12,8 +12,8 @@ layout(constant_id = 4) const bool kDividesIntegers = false;  ///< binding 3 is 
 
 PUSH
   uint count;
-  uint rank;
   uint failure;
+  uint rank;
   uint extents[8];
   uint a_strides[8];
   uint b_strides[8];
@@ -30,7 +30,7 @@ OPERAND_4(2, , y4);
 
 #include "arithmetic.glsl"
 
-// The scalar forms' words (kernels/binary/scalar_forms.h).
+// The functions that the scalar forms call (kernels/binary/scalar_forms.h).
 #ifdef IS_F32
 T sum_of(T a, T b) { return a + b; }
 T product_of(T a, T b) { return a * b; }
@@ -158,13 +158,7 @@ void main() {
   for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
     const uvec2 at = operands_of(first + k);
     const uint i = at.x, j = at.y;
-#ifdef IS_F32
-    const T a = LOAD_FLOAT(left, 0, i), b = LOAD_FLOAT(right, 1, j);
-#elif defined(IS_I32)
-    const T a = LOAD_INT(left, 0, kType, i), b = LOAD_INT(right, 1, kType, j);
-#else
-    const T a = LOAD_I64(left, 0, i), b = LOAD_I64(right, 1, j);
-#endif
+    const T a = LOAD_T(left, 0, i), b = LOAD_T(right, 1, j);
     if (kGivesTruth) {
       results[k] = uint(truth_of(a, b));
       continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype_set.h"
+#include "runtime/core/fault.h"
 #include "schema/ops_generated.h"
 
 namespace lazyrt {
@@ -73,5 +74,10 @@ constexpr int kBinaryNumbers[] = {
 };
 static_assert(sizeof(kBinaryNumbers) / sizeof(int) == kBinaryFunctions,
               "functions.inc leaves out a number");
+
+/// Of integers by a function of BinaryKind::kDivision.
+inline Fault division_by_zero(Word fn) {
+  return Fault(Error::kOutOfRange, "%s: integer division by zero", fn);
+}
 
 }  // namespace lazyrt

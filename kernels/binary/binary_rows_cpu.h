@@ -45,7 +45,7 @@ constexpr BinaryRows rows_of() {
   return {};
 }
 
-constexpr BinaryRowTable make_rows() {
+constexpr BinaryRowTable make_binary_rows() {
   BinaryRowTable rows = {};
 #define LAZYRT_BINARY(number, Name, ...) rows.at[number] = rows_of<functions::Name>();
 #include "kernels/binary/functions.inc"
@@ -56,7 +56,7 @@ constexpr BinaryRowTable make_rows() {
 }  // namespace
 
 extern const BinaryRowTable kBinaryRows;
-constexpr BinaryRowTable kBinaryRows = make_rows();
+constexpr BinaryRowTable kBinaryRows = make_binary_rows();
 
 }  // namespace LAZYRT_ISA
 }  // namespace lazyrt

@@ -11,17 +11,13 @@ extern const Shader binary_f32_shader, binary_i32_shader, binary_i64_shader;
 namespace {
 
 Fault supports(const NodeSpec& node) {
-  if (shader_type(node.inputs[0].dtype) == ShaderType::kNone)
-    return no_shader(fb::EnumNameBinaryFn(node.attrs.as<fb::Binary>().fn()), node.inputs[0].dtype);
-  return {};
+  return check_shader_type(fb::EnumNameBinaryFn(node.attrs.as<fb::Binary>().fn()), node);
 }
 
 struct Push {
   uint32_t count;
-  uint32_t rank;
   uint32_t failure;
-  uint32_t extents[kMaxRank];
-  uint32_t strides[2][kMaxRank];
+  ShaderLoops<kMaxRank, 2> loops;
 };
 
 Fault run(void*, const RunContext& context) {
@@ -31,18 +27,16 @@ Fault run(void*, const RunContext& context) {
   const TensorView& b = context.inputs[1];
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  const ShaderLoops<kMaxRank, 2> loops(LoopNest<2>(
-      y.shape, {broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)}));
-  Push push = {static_cast<uint32_t>(y.numel()), loops.rank, 0, {}, {}};
-  for (int d = 0; d < kMaxRank; ++d) {
-    push.extents[d] = loops.extents[d];
-    for (int n = 0; n < 2; ++n) push.strides[n][d] = loops.strides[n][d];
-  }
+  const LoopNest<2> nest(
+      y.shape, {broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)});
+  Push push = {static_cast<uint32_t>(y.numel()), 0, ShaderLoops<kMaxRank, 2>(nest)};
   const bool divides_integers =
       binary_kind(fn) == BinaryKind::kDivision && a.dtype != DType::kFloat32;
   if (divides_integers) {
-    LAZYRT_RETURN_IF_ERROR(
-        recorder.failure(Error::kOutOfRange, "integer division by zero", &push.failure));
+    const auto make = [](const ShaderFault& fault, int64_t, int64_t) {
+      return division_by_zero(fault.what);
+    };
+    LAZYRT_RETURN_IF_ERROR(recorder.failure({make, fb::EnumNameBinaryFn(fn)}, &push.failure));
   }
   const uint32_t constants[] = {static_cast<uint32_t>(fn), static_cast<uint32_t>(a.dtype),
                                 static_cast<uint32_t>(y.dtype), gives_bool(binary_kind(fn)),

@@ -1,11 +1,11 @@
-// Up to four channels of a pixel, NHWC, as shaders of images read and write them. Include it behind PUSH, which has
-// `channels`, and define Y_BINDING; x is operand 0.
+// Loads and stores up to four channels of a pixel, NHWC. Define Y_BINDING and include it behind a push block that has
+// `channels`; x is operand 0.
 OPERAND(0, readonly, x);
 OPERAND_4(0, readonly, x4);
 OPERAND(Y_BINDING, writeonly, y);
 OPERAND_4(Y_BINDING, writeonly, y4);
 
-/// Invocations that a pixel takes, and the first channel of one of them.
+/// The number of invocations for a pixel, and the first channel of invocation i.
 uint quads_of_pixel() { return (push.channels + 3u) / 4u; }
 uint first_channel(uint i) { return i % quads_of_pixel() * 4u; }
 bool in_vectors() { return (push.channels & 3u) == 0u && VECTORS_OF(0) && VECTORS_OF(Y_BINDING); }

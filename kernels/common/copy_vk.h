@@ -8,7 +8,8 @@ namespace lazyrt {
 
 extern const Shader copy_shader, transpose_shader;
 
-/// One side of a copy: a tensor, and where in it a position of the shape is, in elements.
+/// One side of a copy: a tensor, the element at the shape's first position, and the strides from
+/// there, in elements.
 struct CopySide {
   TensorView tensor;
   int64_t first = 0;
@@ -17,12 +18,11 @@ struct CopySide {
 
 struct CopyPush {
   uint32_t count;
-  uint32_t rank;
   uint32_t from_first, to_first;
-  uint32_t extents[kMaxRank];
-  uint32_t strides[2][kMaxRank];  ///< from, to
+  ShaderLoops<kMaxRank, 2> loops;  ///< strides of `from`, then of `to`
 };
 
+/// For `supports` of an operator that only copies elements.
 inline Fault copies(const NodeSpec& node) {
   const DType type = node.outputs[0].dtype;
   return dtype_size(type) == 0 ? no_shader("a copy", type) : Fault();
@@ -39,8 +39,8 @@ constexpr int64_t transpose_tiles(int64_t extent) {
   return (extent + kTile - 1) / kTile;
 }
 
-/// Whether the result is written in order and the operand is walked along the last dim but one, and
-/// both dims are long enough for tiles.
+/// Returns whether transpose.comp can make the copy: from is contiguous along the last dim but one,
+/// and both of the last dims are long enough for tiles. REQUIRES: the result is written in order.
 inline bool is_transpose(const LoopNest<2>& nest, DType type, uint32_t most_groups) {
   constexpr int64_t kLeast = 8;
   const int last = nest.rank() - 1;
@@ -51,7 +51,8 @@ inline bool is_transpose(const LoopNest<2>& nest, DType type, uint32_t most_grou
          transpose_tiles(rows) * transpose_tiles(columns) <= most_groups;
 }
 
-/// REQUIRES: is_transpose and `to` is the whole tensor.
+/// Records the copy as a transpose. REQUIRES: is_transpose(nest), and all of `to` is written, in
+/// order.
 inline Fault record_transpose(Recorder& recorder, const LoopNest<2>& nest, const CopySide& to,
                               const CopySide& from) {
   const int last = nest.rank() - 1;
@@ -73,7 +74,7 @@ inline Fault record_transpose(Recorder& recorder, const LoopNest<2>& nest, const
   return recorder.dispatch(transpose_shader, {}, operands, push, groups);
 }
 
-/// Copies each position of `shape`. Of `to` nothing else is written.
+/// Copies the element at each position of `shape`; the other elements of `to` keep their values.
 inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide& to,
                          const CopySide& from) {
   const int64_t count = shape.numel();
@@ -89,9 +90,6 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
     return recorder.copy(static_cast<uint8_t*>(to.tensor.data) + at(to),
                          static_cast<uint8_t*>(from.tensor.data) + at(from), bytes);
   }
-  const ShaderLoops<kMaxRank, 2> loops(nest);
-  CopyPush push = {static_cast<uint32_t>(count),    loops.rank, static_cast<uint32_t>(from.first),
-                   static_cast<uint32_t>(to.first), {},         {}};
   int64_t in_order = 1;
   bool has_places = !whole;
   for (int d = nest.rank() - 1; d >= 0; --d) {
@@ -100,10 +98,8 @@ inline Fault record_copy(Recorder& recorder, const Shape& shape, const CopySide&
   }
   if (!has_places && is_transpose(nest, to.tensor.dtype, recorder.limits().groups))
     return record_transpose(recorder, nest, to, from);
-  for (int d = 0; d < kMaxRank; ++d) {
-    push.extents[d] = loops.extents[d];
-    for (int n = 0; n < 2; ++n) push.strides[n][d] = loops.strides[n][d];
-  }
+  const CopyPush push = {static_cast<uint32_t>(count), static_cast<uint32_t>(from.first),
+                         static_cast<uint32_t>(to.first), ShaderLoops<kMaxRank, 2>(nest)};
   const uint32_t constants[] = {moved_type(to.tensor.dtype), has_places};
   const VulkanOperand operands[] = {reads(from.tensor),
                                     has_places ? updates(to.tensor) : writes(to.tensor)};

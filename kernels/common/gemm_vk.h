@@ -18,7 +18,7 @@ struct GemmPush {
   static constexpr uint32_t kByDepth = 8;
   uint32_t batches = 1, rows = 0, columns = 0, depth = 0;
   uint32_t a_pitch = 0, b_pitch = 0, y_pitch = 0;
-  uint32_t flags = 0;  ///< kByDepth where b is [columns, depth]; record_gemm adds the others
+  uint32_t flags = 0;  ///< kByDepth if b is [columns, depth]; record_gemm adds the rest
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   uint32_t splits = 1;
@@ -26,10 +26,10 @@ struct GemmPush {
   uint32_t a_steps[6] = {}, b_steps[6] = {};
 };
 
-/// Of y [rows, columns] = a [rows, depth] b [depth, columns] + bias.
+/// The operands of y [rows, columns] = a [rows, depth] b [depth, columns] + bias.
 struct GemmOperands {
   VulkanOperand a, b;
-  VulkanOperand bias;  ///< without address: none
+  VulkanOperand bias;  ///< has no address if there is none
   VulkanOperand y;
 };
 struct Gemm {
@@ -38,50 +38,52 @@ struct Gemm {
 };
 
 /// Specialisation constants 0 to 3 of shaders that include gemm.glsl.
-struct GemmTile {
+struct GemmCut {
   uint32_t rows, columns, own_rows, own_quads;
   uint64_t count(uint64_t y_rows, uint64_t y_columns) const {
     return (y_rows + rows - 1) / rows * ((y_columns + columns - 1) / columns);
   }
   Span<const uint32_t> constants() const { return {&rows, 4}; }
 };
-constexpr GemmTile kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
+constexpr GemmCut kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
 
-/// Products of as many rows have a shader of their own.
+/// gemv.comp computes products of at most this many rows.
 constexpr uint32_t kGemvRows = 4;
-/// Workgroups that occupy a device.
+/// The number of workgroups that keeps a device busy.
 constexpr uint64_t kEnoughGroups = 128;
 
-/// The largest tile of which there are enough.
-inline const GemmTile& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
-  for (const GemmTile& tile : kGemmTiles) {
+/// Returns the largest tile that makes kEnoughGroups workgroups, or else the smallest tile.
+inline const GemmCut& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
+  for (const GemmCut& tile : kGemmTiles) {
     if (rows > tile.rows / 2 && tile.count(rows, columns) * batches >= kEnoughGroups) return tile;
   }
   return kGemmTiles[2];
 }
 
-/// Into how many parts, each summed by itself, the depth is split where `groups` workgroups are too
-/// few.
+/// Returns into how many parts the depth is split, each summed by workgroups of its own; 1 if
+/// `groups` workgroups are enough.
 inline uint32_t choose_gemm_splits(uint64_t groups, uint64_t depth) {
   constexpr uint64_t kLeastDepth = 256, kMost = 16;
   const uint64_t wanted = kEnoughGroups / std::max<uint64_t>(groups, 1);
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(std::min(wanted, depth / kLeastDepth), 1, kMost));
 }
-/// Of the least tiles.
+/// Returns the number of workgroups with the smallest tile.
 inline uint64_t count_gemm_groups(uint64_t rows, uint64_t columns, uint64_t batches) {
   return batches * (rows <= kGemvRows ? (columns + 31) / 32 : kGemmTiles[2].count(rows, columns));
 }
 
-/// Workgroups in two dimensions where one is too short; the last ones have no work.
+/// Returns at least `groups` workgroups, in two dimensions if one is too short; those at the end
+/// have no work.
 inline VulkanGroups spread_groups(const Recorder& recorder, uint64_t groups) {
   return recorder.linear(groups * kLinearGroup);
 }
 
-// Flags of gemm_operands.glsl: operands that may be read and written in fours, and GemmPush's.
+// Flags of gemm_operands.glsl besides GemmPush::kByDepth: the operands that are read and written
+// four elements at a time, and whether there is a bias.
 constexpr uint32_t kGemmQuadsA = 1, kGemmQuadsB = 2, kGemmQuadsY = 4, kGemmHasBias = 16;
 
-/// Given the elements from row to row of each.
+/// Returns the flags of these operands. A pitch is the number of elements from row to row.
 inline uint32_t gemm_flags(const GemmOperands& operands, uint32_t a_pitch, uint32_t b_pitch,
                            uint32_t y_pitch) {
   const auto in_quads = [](const VulkanOperand& operand, uint32_t pitch) {
@@ -92,7 +94,7 @@ inline uint32_t gemm_flags(const GemmOperands& operands, uint32_t a_pitch, uint3
          (in_quads(operands.y, y_pitch) ? kGemmQuadsY : 0) |
          (operands.bias.address != nullptr ? kGemmHasBias : 0);
 }
-/// The bindings. What is not there, or has no elements, is not read: y stands in for it.
+/// Lists the bindings. An operand that is absent or empty is not read, and y is bound in its place.
 inline void list_gemm_operands(const GemmOperands& operands, VulkanOperand (&list)[4]) {
   const VulkanOperand all[] = {operands.a, operands.b, operands.bias};
   list[3] = operands.y;
@@ -108,7 +110,8 @@ inline bool steps_in_quads(const uint32_t (&steps)[6]) {
   return true;
 }
 
-/// Where the parts of y go, without bias, if the depth is split.
+/// Returns the operands of the product itself. If the depth is split, its parts are written to the
+/// workspace, without bias.
 inline GemmOperands to_parts(const GemmOperands& gemm, uint32_t splits, void* workspace) {
   if (splits == 1) return gemm;
   return {gemm.a, gemm.b, {}, writes(workspace, splits * gemm.y.bytes)};
@@ -118,7 +121,7 @@ struct GemmSumPush {
   uint32_t count, columns, splits, has_bias;
   float low, high;
 };
-/// Adds the parts in the workspace.
+/// Records the sum of the parts in the workspace, with bias and clamp.
 inline Fault record_gemm_sum(Recorder& recorder, const GemmOperands& gemm, GemmSumPush push,
                              const void* workspace) {
   push.count = static_cast<uint32_t>(gemm.y.bytes / sizeof(float));
@@ -128,7 +131,8 @@ inline Fault record_gemm_sum(Recorder& recorder, const GemmOperands& gemm, GemmS
   return recorder.dispatch(gemm_sum_shader, {}, operands, push, recorder.linear(push.count));
 }
 
-/// `workspace` of gemm_workspace_bytes, or nullptr: the depth is not split.
+/// Records the product. `workspace` has gemm_workspace_bytes; if it is nullptr, the depth is not
+/// split.
 inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace = nullptr) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   GemmPush push = gemm.push;
@@ -147,7 +151,7 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemv_shader, constants, operands, push,
                                              spread_groups(recorder, groups * push.splits)));
   } else {
-    const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
+    const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
     const uint64_t tiles = push.batches * tile.count(push.rows, push.columns);
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemm_shader, tile.constants(), operands, push,
                                              spread_groups(recorder, tiles * push.splits)));
@@ -157,18 +161,18 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
   return record_gemm_sum(recorder, gemm.operands, sum, workspace);
 }
 
-/// What record_gemm needs for this y if it may split the depth.
+/// Returns the bytes of workspace that record_gemm needs to split the depth.
 inline size_t gemm_workspace_bytes(const TensorSpec& y, uint64_t groups, uint64_t depth) {
   const uint32_t splits = choose_gemm_splits(groups, depth);
   return splits == 1 ? 0 : splits * y.bytes();
 }
 
-/// Makes all pipelines of products by `shader`, which includes gemm.glsl, so that new sizes make
-/// none.
+/// Makes all pipelines of products by `shader`, which includes gemm.glsl, so that new sizes need
+/// no further ones.
 inline Fault make_gemm_pipelines(const PrepareContext& context, const Shader& shader) {
   VulkanPipelines& pipelines = preparation_of(context).program.pipelines();
   VkPipeline made = VK_NULL_HANDLE;
-  for (const GemmTile& tile : kGemmTiles)
+  for (const GemmCut& tile : kGemmTiles)
     LAZYRT_RETURN_IF_ERROR(pipelines.find_or_make(shader, tile.constants(), &made));
   for (const uint32_t rows : {1U, kGemvRows}) {
     if (&shader != &gemm_shader) break;
@@ -177,8 +181,8 @@ inline Fault make_gemm_pipelines(const PrepareContext& context, const Shader& sh
   return pipelines.find_or_make(gemm_sum_shader, {}, &made);
 }
 
-/// A constant [groups, columns, depth] that is packed as [groups, depth, columns], each row a
-/// multiple of four long with zeros behind.
+/// A constant [groups, columns, depth] that is packed as [groups, depth, columns], each row padded
+/// with zeros to a multiple of four.
 struct PackedMatrix {
   const float* from;
   size_t columns, depth, groups = 1;
@@ -202,10 +206,12 @@ inline void pack_transposed(const PackedMatrix& m, float* to) {
 }
 
 /// Packs the constant once for a Program; *prepared gets the block's address as its state. Does
-/// nothing where the block would be larger than what the device binds.
+/// nothing if the constant is absent or empty, or if the block would be larger than what the
+/// device binds.
 inline Fault prepare_packed_matrix(const PrepareContext& context, size_t input,
                                    const PackedMatrix& matrix, PreparedKernel* prepared) {
   static constexpr char kPacker = 0;
+  if (matrix.from == nullptr || matrix.groups * matrix.columns * matrix.depth == 0) return {};
   VulkanPreparation& preparation = preparation_of(context);
   const VulkanLimits& limits = preparation.program.device().limits();
   if (matrix.bytes() > limits.storage_range - limits.offset_alignment) return {};

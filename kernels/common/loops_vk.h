@@ -1,14 +1,14 @@
 #pragma once
 
-// Loops over the elements of a result as shaders walk them.
+// Loops over the elements of a result as shaders walk them, and the types that shaders compute on.
 
 #include "kernels/common/strides.h"
 #include "runtime/backends/vulkan/recorder.h"
 
 namespace lazyrt {
 
-/// Extents of the merged dims and, for each operand, the steps in elements. REQUIRES: `merged` has
-/// at most Rank dims.
+/// Part of push blocks: the extents of the merged dims and, for each operand, the steps in
+/// elements. REQUIRES: `merged` has at most Rank dims.
 template <int Rank, int N>
 struct ShaderLoops {
   uint32_t rank = 1;
@@ -24,7 +24,7 @@ struct ShaderLoops {
   }
 };
 
-/// Which shader computes on elements of a type.
+/// The shader that computes on elements of a type.
 enum class ShaderType { kF32, kI32, kI64, kNone };
 constexpr ShaderType shader_type(DType type) {
   switch (type) {
@@ -52,7 +52,18 @@ inline Fault no_shader(const char* what, DType type) {
   return Fault(Error::kUnsupported, "%s of %s has no shader", what, dtype_name(type));
 }
 
-/// A type of the same size that shaders move as it is.
+/// For `supports` of an operator whose shaders compute on f32 only.
+inline Fault check_f32(const char* op, const NodeSpec& node) {
+  const DType type = node.inputs[0].dtype;
+  return type == DType::kFloat32 ? Fault() : no_shader(op, type);
+}
+/// For `supports` of an operator that has a shader for each ShaderType.
+inline Fault check_shader_type(const char* op, const NodeSpec& node) {
+  const DType type = node.inputs[0].dtype;
+  return shader_type(type) == ShaderType::kNone ? no_shader(op, type) : Fault();
+}
+
+/// A type of the same size; shaders that only move elements do not need the type itself.
 constexpr uint32_t moved_type(DType type) {
   switch (dtype_size(type)) {
     case 1:
@@ -66,7 +77,12 @@ constexpr uint32_t moved_type(DType type) {
   }
 }
 
-/// Invocations of shaders that make four elements each.
+/// The number of invocations of a shader in which each makes four elements.
 inline uint64_t quads(int64_t count) { return (static_cast<uint64_t>(count) + 3) / 4; }
+/// The number of invocations of a shader in which each makes four channels of a pixel
+/// (channels.glsl). REQUIRES: y, with the channels last, has elements.
+inline uint32_t channel_quads(const Shape& y) {
+  return static_cast<uint32_t>(y.numel() / y.back(0)) * static_cast<uint32_t>(quads(y.back(0)));
+}
 
 }  // namespace lazyrt

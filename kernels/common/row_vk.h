@@ -1,27 +1,27 @@
 #pragma once
 
-// Shaders that fold rows (shaders/row.glsl).
+// What operators record whose shaders fold rows (shaders/row.glsl).
 
 #include "kernels/common/loops_vk.h"
 
 namespace lazyrt {
 
-/// What their push blocks begin with: how many rows there are, and how many invocations of the 128
-/// of a workgroup share one.
+/// The first members of their push blocks.
 struct RowForm {
   uint32_t rows;
-  uint32_t lanes_log2;
-  uint32_t columns;
+  uint32_t lanes_log2;  ///< of how many of the 128 invocations of a workgroup share a row
+  uint32_t columns;     ///< 1 if neighbouring rows lie side by side in memory
 };
 
-/// Rows of `extent` elements; neighbouring rows lie side by side where `inner` is not 1.
+/// Returns the form of `rows` rows of `extent` elements, of which `inner` lie side by side in
+/// memory.
 inline RowForm choose_row_form(int64_t extent, int64_t inner, int64_t rows) {
   uint32_t log2 = extent > 256 ? 7 : extent > 16 ? 5 : 2;
   if (inner >= 16) log2 = extent >= 512 ? 4 : extent >= 16 ? 2 : 0;
   return {static_cast<uint32_t>(rows), log2, inner >= 16};
 }
 
-/// Of rows along one axis.
+/// The push block of axis_row.glsl: rows along one axis.
 struct AxisPush {
   RowForm form;
   uint32_t extent;
@@ -34,7 +34,7 @@ inline AxisPush axis_push(const Shape& shape, int axis,
           static_cast<uint32_t>(v.inner)};
 }
 
-/// Workgroups in two dimensions where one is too short.
+/// Returns the workgroups for all rows, in two dimensions if one is too short.
 inline VulkanGroups row_groups(const Recorder& recorder, const RowForm& form) {
   const uint64_t in_group = uint64_t{128} >> form.lanes_log2;
   return recorder.linear((form.rows + in_group - 1) / in_group * kLinearGroup);

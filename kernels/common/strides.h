@@ -69,7 +69,7 @@ class LoopNest {
     for_rows(0, rows(), row);
   }
 
-  /// The merged dims, for loops that run elsewhere.
+  /// The merged dims, for loops that shaders run.
   int rank() const { return rank_; }
   int64_t extent(int dim) const { return extents_[dim]; }
   int64_t stride(int operand, int dim) const { return strides_[operand][dim]; }

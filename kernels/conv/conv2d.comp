@@ -15,14 +15,13 @@ void store_quad(uint row, uint column, vec4 v) { store_at(row, row, column, v); 
 #include "gemm.glsl"
 
 void main() {
-  const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
-  const uint down = (push.rows + kTileRows - 1u) / kTileRows;
-  const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
+  const uvec3 tile = own_tile();
+  const uint product = tile.x;
   if (product >= push.groups * push.splits) return;
   const uint split = product % push.splits;
   begin_group(product / push.splits, split);
   taps_across = push.kernel_width;
   tap_step = ivec2(push.dilation_h, push.dilation_w);
   own_depth = push.depth;
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, part_of_depth(split), has(kByDepth));
+  multiply_tile(tile.y, tile.z, part_of_depth(split), has(kByDepth));
 }

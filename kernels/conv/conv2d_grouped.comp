@@ -1,6 +1,7 @@
 #version 450
 // Convolution with few channels in a group, depthwise above all: an invocation makes four neighbouring pixels of four
-// channels. b is [depth, all columns], or by depth. A depthwise one of 3 x 3 reads 27 fours for 36 of multiply-adds.
+// channels. b is [depth, all columns], or by depth. A depthwise one of 3 x 3 reads 27 vectors of four for 36 multiply-adds
+// of such vectors.
 #include "linear.glsl"
 #include "kernels/conv/conv_operands.glsl"
 #include "kernels/conv/conv_grouped.glsl"
@@ -15,7 +16,7 @@ void main() {
   begin_matrices(0u, 0u, 0u, 0u);
   const uint image = out_row / push.out_height;
   const uvec4 first = first_channels(column);
-  // Where the next tap meets what the next pixel met, one value is new.
+  // Then a tap reads what the tap before it read for the next pixel: of four values, one is new.
   const bool slides = kDepthwise && push.stride_w == 1u && push.dilation_w == 1u;
   vec4 sums[4], x[4];
   for (uint p = 0u; p < 4u; ++p) sums[p] = vec4(0.0);

@@ -1,5 +1,6 @@
-// conv2d of float32 on Vulkan: pointwise ones are products of matrices, others products whose left
-// side is gathered as it is needed; of few channels in a group sums over the window.
+// conv2d of float32 on Vulkan. A pointwise convolution is a product of matrices. With few channels
+// in a group, each result is a sum over its window; else a product whose left side is gathered as
+// it is needed.
 
 #include "kernels/conv/conv_vk.h"
 
@@ -10,22 +11,15 @@ extern const Shader conv2d_shader, conv2d_grouped_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("conv2d", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("conv2d", node); }
 
 bool is_product(const fb::Conv2d& a, const Shape& weight) {
   const int pads = a.pad_top() | a.pad_left() | a.pad_bottom() | a.pad_right();
   return weight[1] == 1 && weight[2] == 1 && a.groups() == 1 && a.stride_h() == 1 &&
          a.stride_w() == 1 && pads == 0;
 }
-/// Of the weights as they are packed.
-int64_t groups_apart(const fb::Conv2d& a, const Shape& weight) {
-  return is_grouped(a.groups(), weight) ? 1 : a.groups();
-}
 
-/// Workgroups at least. REQUIRES: not grouped.
+/// Returns the number of workgroups with the smallest tile. REQUIRES: not is_grouped.
 uint64_t count_groups(const fb::Conv2d& a, const Shape& weight, const Shape& y) {
   const auto rows = static_cast<uint64_t>(y[0] * y[1] * y[2]);
   const auto columns = static_cast<uint64_t>(weight[0] / a.groups());
@@ -44,10 +38,8 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
     LAZYRT_RETURN_IF_ERROR(
         make_gemm_pipelines(context, is_product(a, s) ? gemm_shader : conv2d_shader));
   }
-  if (weight.constant == nullptr || weight.numel() == 0) return {};
-  return prepare_packed_matrix(
-      context, 1, packed_filters(weight.shape, weight.constant, groups_apart(a, weight.shape)),
-      prepared);
+  return prepare_packed_matrix(context, 1,
+                               packed_filters(weight.shape, weight.constant, a.groups()), prepared);
 }
 
 Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperands& operands,
@@ -64,7 +56,7 @@ Fault record_product(Recorder& recorder, const ConvPush& conv, const GemmOperand
   return record_gemm(recorder, gemm, workspace);
 }
 
-/// Products with a gathered left side.
+/// Records products with a gathered left side.
 Fault record_windows(Recorder& recorder, ConvPush push, const GemmOperands& operands,
                      void* workspace) {
   const GemmSumPush sum = {0, push.y_pitch, push.splits, 0, push.low, push.high};
@@ -77,7 +69,7 @@ Fault record_windows(Recorder& recorder, ConvPush push, const GemmOperands& oper
                            push.y_pitch | push.columns);
   VulkanOperand list[4];
   list_gemm_operands(parts, list);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
+  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
   const uint64_t tiles = push.groups * tile.count(push.rows, push.columns) * push.splits;
   LAZYRT_RETURN_IF_ERROR(recorder.dispatch(conv2d_shader, tile.constants(), list, push,
                                            spread_groups(recorder, tiles)));
@@ -91,8 +83,8 @@ Fault run(void* packed, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
-  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, groups_apart(a, weight.shape));
-  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
+  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, a.groups());
+  const GemmOperands operands = conv_gemm_operands(context, packed, matrix, &push);
   if (is_product(a, weight.shape))
     return record_product(recorder, push, operands, context.workspace);
   if (is_grouped(a.groups(), weight.shape)) {

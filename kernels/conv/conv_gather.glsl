@@ -43,7 +43,7 @@ vec4 load_a(uint slot, uint row, uint k) {
   return v;
 }
 
-/// Of a group and part of the depth. The bias and y begin with its channels.
+/// Sets where the matrices of this group and part of the depth begin; bias and y begin with the group's channels.
 void begin_group(uint group, uint split) {
   first_channel = group * push.group_channels;
   const uint b_size = has(kByDepth) ? push.columns * push.depth : push.depth * push.b_pitch;

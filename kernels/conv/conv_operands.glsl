@@ -20,7 +20,7 @@ PUSH_END
 
 #include "gemm_operands.glsl"
 
-/// x's channel of the pixel, and those behind it where it is read in fours.
+/// Returns the place of this channel of x's pixel, in elements of the buffer.
 uint pixel_at(uint image, int h, int w, uint channel) {
   return push.begin[0] + ((image * push.height + uint(h)) * push.width + uint(w)) * push.channels + channel;
 }

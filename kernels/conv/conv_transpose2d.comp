@@ -9,7 +9,7 @@ uvec2 phase_size;   ///< pixels of y that have it
 uvec2 first_pixel;  ///< of them
 uvec2 first_tap, taps;
 
-/// The first tap and how many there are.
+/// Finds the taps that meet x at pixels of this phase: the first, and how many there are.
 void find_taps(uint phase, uint stride, uint dilation, uint kernel, uint step, out uint first, out uint count) {
   for (first = 0u; first < min(step, kernel); ++first) {
     if (first * dilation % stride == phase) break;
@@ -35,7 +35,7 @@ uint image_of(uint row) { return row / (phase_size.x * phase_size.y); }
 
 /// The pixel of x that the first tap meets; may be outside.
 int source(uint at, uint pad, uint tap, uint dilation, uint stride) {
-  return (int(at + pad) - int(tap * dilation)) / int(stride);  // leaves no rest
+  return (int(at + pad) - int(tap * dilation)) / int(stride);  // without remainder
 }
 
 void begin_row(uint slot, uint row) {
@@ -61,9 +61,8 @@ void store_quad(uint row, uint column, vec4 v) {
 #include "gemm.glsl"
 
 void main() {
-  const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
-  const uint down = (push.rows + kTileRows - 1u) / kTileRows;
-  const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
+  const uvec3 tile = own_tile();
+  const uint product = tile.x;
   const uint phases = min(push.stride_h, push.out_height) * min(push.stride_w, push.out_width);
   if (product >= push.groups * phases) return;
   begin_group(product / phases, 0u);
@@ -71,5 +70,5 @@ void main() {
   taps_across = max(taps.y, 1u);
   tap_step = -ivec2(push.kernel_step_h * push.dilation_h / push.stride_h, push.kernel_step_w * push.dilation_w / push.stride_w);
   own_depth = taps.x * taps.y * push.group_channels;
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, uvec2(0u, own_depth), has(kByDepth));
+  multiply_tile(tile.y, tile.z, uvec2(0u, own_depth), has(kByDepth));
 }

@@ -1,11 +1,11 @@
 #version 450
-// Transposed convolution with few channels in a group: an invocation makes four channels of a pixel of all taps that meet
-// it, at most one of stride_h stride_w. Depthwise, an operation for each value that is read.
+// Transposed convolution with few channels in a group: an invocation makes four channels of a pixel from all taps that
+// meet x there, about one in stride_h * stride_w. A depthwise one does one multiply-add for each value that it reads.
 #include "linear.glsl"
 #include "kernels/conv/conv_operands.glsl"
 #include "kernels/conv/conv_grouped.glsl"
 
-/// The place in x that tap k sends to `at`, if there is one.
+/// Finds the position in x that tap k sends to `at`; returns whether there is one.
 bool find_source(uint at, int pad, uint k, uint dilation, uint stride, uint extent, out int source) {
   const int scaled = int(at) + pad - int(k * dilation);
   source = scaled / int(stride);

@@ -12,23 +12,18 @@ extern const Shader conv_transpose2d_shader, conv_transpose2d_grouped_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("conv_transpose2d", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("conv_transpose2d", node); }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
   const auto& a = context.node.attrs.as<fb::ConvTranspose2d>();
-  const bool grouped = is_grouped(a.groups(), weight.shape);
-  if (!grouped) LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, conv_transpose2d_shader));
-  if (weight.constant == nullptr || weight.numel() == 0) return {};
-  return prepare_packed_matrix(
-      context, 1, packed_filters(weight.shape, weight.constant, grouped ? 1 : a.groups()),
-      prepared);
+  if (!is_grouped(a.groups(), weight.shape))
+    LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, conv_transpose2d_shader));
+  return prepare_packed_matrix(context, 1,
+                               packed_filters(weight.shape, weight.constant, a.groups()), prepared);
 }
 
-/// How many pixels of y are of one position within the stride, at most.
+/// Returns the largest number of pixels of y that have the same position within the stride.
 uint32_t count_rows(const ConvPush& push) {
   const auto pieces = [](uint32_t size, uint32_t stride) {
     return size / stride + (size % stride != 0);
@@ -46,10 +41,9 @@ Fault run(void* packed, const RunContext& context) {
   ConvPush push = conv_push(a, context.inputs[0].shape, weight.shape, y.shape);
   push.kernel_step_h = push.stride_h / std::gcd(push.stride_h, push.dilation_h);
   push.kernel_step_w = push.stride_w / std::gcd(push.stride_w, push.dilation_w);
-  const bool grouped = is_grouped(a.groups(), weight.shape);
-  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, grouped ? 1 : a.groups());
-  const GemmOperands operands = conv_operands(context, packed, matrix, &push);
-  if (grouped)
+  const PackedMatrix matrix = packed_filters(weight.shape, nullptr, a.groups());
+  const GemmOperands operands = conv_gemm_operands(context, packed, matrix, &push);
+  if (is_grouped(a.groups(), weight.shape))
     return record_grouped(recorder, conv_transpose2d_grouped_shader, push, operands, push.rows);
   push.rows = count_rows(push);
   push.flags |= gemm_flags(operands, push.channels | push.group_channels, push.b_pitch,
@@ -58,7 +52,7 @@ Fault run(void* packed, const RunContext& context) {
   list_gemm_operands(operands, list);
   const uint64_t products = uint64_t{push.groups} * std::min(push.stride_h, push.out_height) *
                             std::min(push.stride_w, push.out_width);
-  const GemmTile& tile = choose_gemm_tile(push.rows, push.columns, products);
+  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, products);
   return recorder.dispatch(conv_transpose2d_shader, tile.constants(), list, push,
                            spread_groups(recorder, products * tile.count(push.rows, push.columns)));
 }

@@ -22,7 +22,8 @@ struct ConvPush {
   uint32_t kernel_step_h, kernel_step_w;
 };
 
-/// All but what depends on how the weights lie (conv_operands). REQUIRES: y has elements.
+/// Returns the push block without the members that conv_gemm_operands sets from the weights'
+/// layout. REQUIRES: y has elements.
 template <class Attributes>
 ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, const Shape& y) {
   const auto u = [](int64_t n) { return static_cast<uint32_t>(n); };
@@ -52,12 +53,13 @@ ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, con
   return push;
 }
 
-/// A tile of a product would mostly be empty: other shaders make four channels of all groups at a
-/// time.
+/// Returns whether a group has too few channels to fill the tile of a product. Then other shaders
+/// make four channels at a time, whichever groups they are of.
 inline bool is_grouped(int64_t groups, const Shape& weight) {
   return groups > 1 && weight[0] / groups < 24;
 }
-/// `shader` includes conv_grouped.glsl; so many invocations make four channels.
+/// Records `shader`, which includes conv_grouped.glsl, with so many invocations for every four
+/// channels of y.
 inline Fault record_grouped(Recorder& recorder, const Shader& shader, ConvPush push,
                             const GemmOperands& operands, uint64_t invocations) {
   const uint32_t depthwise[] = {push.group_channels == 1 && push.columns == push.groups};
@@ -68,16 +70,18 @@ inline Fault record_grouped(Recorder& recorder, const Shader& shader, ConvPush p
                            recorder.linear(invocations * ((push.columns + 3) / 4)));
 }
 
-/// OHWI weights as products read them, of `groups` groups that are apart.
+/// The OHWI weights `from` as products read them: a matrix for each group, or one for all groups
+/// where is_grouped.
 inline PackedMatrix packed_filters(const Shape& s, const void* from, int64_t groups) {
-  return {static_cast<const float*>(from), static_cast<size_t>(s[0] / groups),
-          static_cast<size_t>(s[1] * s[2] * s[3]), static_cast<size_t>(groups)};
+  const int64_t matrices = is_grouped(groups, s) ? 1 : groups;
+  return {static_cast<const float*>(from), static_cast<size_t>(s[0] / matrices),
+          static_cast<size_t>(s[1] * s[2] * s[3]), static_cast<size_t>(matrices)};
 }
 
-/// The weights are `packed` as `matrix` or, if that is nullptr, lie as they are. Sets columns,
-/// b_pitch and flags of the push block accordingly.
-inline GemmOperands conv_operands(const RunContext& context, const void* packed,
-                                  const PackedMatrix& matrix, ConvPush* push) {
+/// Returns the operands, with the weights `packed` as `matrix` or, if `packed` is nullptr, in the
+/// tensor's own layout. Sets columns, b_pitch and flags of the push block accordingly.
+inline GemmOperands conv_gemm_operands(const RunContext& context, const void* packed,
+                                       const PackedMatrix& matrix, ConvPush* push) {
   const TensorView& bias = operand_or_absent(context.inputs, 2);
   GemmOperands operands;
   operands.a = reads(context.inputs[0]);

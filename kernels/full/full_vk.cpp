@@ -21,6 +21,7 @@ Fault run(void*, const RunContext& context) {
   Recorder& recorder = recorder_of(context);
   const auto& a = context.attrs.as<fb::Full>();
   const TensorView& y = context.outputs[0];
+  if (y.numel() == 0) return {};
   Push push = {static_cast<uint32_t>((y.bytes() + 3) / 4), {}};
   LAZYRT_RETURN_IF_ERROR(visit_dtype(AllTypes{}, y.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -30,7 +31,6 @@ Fault run(void*, const RunContext& context) {
     return Fault();
   }));
   const VulkanOperand operands[] = {writes(y)};
-  if (push.words == 0) return {};
   return recorder.dispatch(fill_shader, {}, operands, push, recorder.linear(quads(push.words)));
 }
 

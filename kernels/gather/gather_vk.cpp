@@ -39,7 +39,7 @@ Fault run(void*, const RunContext& context) {
     push.extents[d] = static_cast<uint32_t>(nest.extent(d));
     push.steps[d] = static_cast<uint32_t>(nest.stride(1, d));
   }
-  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
+  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, "gather", 0, push.extent, &push.error));
   const uint32_t constants[] = {is_wide(index), moved_type(x.dtype)};
   const VulkanOperand operands[] = {reads(x), reads(index), writes(y), recorder.error_word()};
   return recorder.dispatch(gather_shader, constants, operands, push,

@@ -1,5 +1,5 @@
 #version 450
-// Indices whose result has no elements: they must be right all the same.
+// Checks the indices of a node whose result has no elements.
 #include "linear.glsl"
 #include "operands.glsl"
 

@@ -12,14 +12,17 @@ inline int64_t index_at(const TensorView& index, int64_t i) {
   return index.dtype == DType::kInt32 ? index.as<const int32_t>()[i] : index.as<const int64_t>()[i];
 }
 
+inline Fault bad_index(Word op, int64_t value, int64_t position, int64_t low, int64_t high) {
+  return Fault(Error::kOutOfRange, "%s: index %lld at position %lld is not in [%lld, %lld)", op,
+               static_cast<long long>(value), static_cast<long long>(position),
+               static_cast<long long>(low), static_cast<long long>(high));
+}
+
 /// kOutOfRange names the first index that is not in [low, high).
 inline Fault check_indices(Word op, const TensorView& index, int64_t low, int64_t high) {
   for (int64_t i = 0, n = index.numel(); i < n; ++i) {
     const int64_t value = index_at(index, i);
-    if (value >= low && value < high) continue;
-    return Fault(Error::kOutOfRange, "%s: index %lld at position %lld is not in [%lld, %lld)", op,
-                 static_cast<long long>(value), static_cast<long long>(i),
-                 static_cast<long long>(low), static_cast<long long>(high));
+    if (value < low || value >= high) return bad_index(op, value, i, low, high);
   }
   return Fault();
 }

@@ -28,14 +28,14 @@ Fault run(void*, const RunContext& context) {
   const AxisView v = axis_view(x.shape, a.axis());
   const auto extent = static_cast<int32_t>(v.extent);
   const int32_t low = a.from_end() ? -extent : 0;
-  if (y.numel() == 0) return record_index_check(&recorder, ids, low, extent);
+  if (y.numel() == 0) return record_index_check(&recorder, "index_select", ids, low, extent);
   Push push = {static_cast<uint32_t>(y.numel()),
                static_cast<uint32_t>(ids.numel()),
                static_cast<uint32_t>(v.inner),
                low,
                extent,
                0};
-  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
+  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, "index_select", low, extent, &push.error));
   const uint32_t constants[] = {is_wide(ids), moved_type(x.dtype)};
   const VulkanOperand operands[] = {reads(x), reads(ids), writes(y), recorder.error_word()};
   return recorder.dispatch(index_select_shader, constants, operands, push,

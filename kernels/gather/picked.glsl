@@ -1,4 +1,5 @@
-// A result whose element i is element source(i) of x, of any type; of kNowhere it is 0. An invocation makes four.
+// Makes results, of any type, whose element i is element source(i) of x, or 0 if that is kNowhere. An invocation makes
+// four elements.
 #include "elements.glsl"
 #include "kernels/gather/index.glsl"
 

@@ -1,10 +1,11 @@
 #version 450
-// y takes in src at the indices, which is serial along the axis: of equal indices the last counts, and sums have one
-// order. An invocation goes along one line.
+// Combines src into y at the indices. An invocation walks one line of the indices along the axis, so that the last of
+// equal indices wins and sums are added in one order.
 #include "linear.glsl"
 #include "operands.glsl"
 #include "elements.glsl"
 #include "int64.glsl"
+#include "math.glsl"
 
 const uint kAssign = 0u, kAdd = 1u, kMul = 2u, kMaximum = 3u, kMinimum = 4u;  // fb::ScatterFn
 layout(constant_id = 1) const uint kType = kF32;
@@ -26,8 +27,6 @@ PUSH_END
 
 OPERAND(0, , y);
 OPERAND(2, readonly, src);
-
-bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 
 uint combined_float(float a, float b) {
   switch (kFunction) {
@@ -66,7 +65,7 @@ uvec2 combined_64(uvec2 a, uvec2 b) {
   }
 }
 
-void take_in(uint to, uint from) {
+void combine(uint to, uint from) {
   if (kType == kI64) {
     uvec2 v = LOAD_I64(src, 2, from);
     if (kFunction != kAssign) v = combined_64(LOAD_I64(y, 0, to), v);
@@ -85,7 +84,7 @@ void take_in(uint to, uint from) {
       const uint word = atomicOr(y[push.begin[0] + (to >> packing(kType))], 0u);
       v = combined_int(unpack_int(kType, word, to), v);
     }
-    STORE_WITHIN_WORD(y, 0, kType, to, uint(v))
+    STORE_ELEMENT(y, 0, kType, to, uint(v));
   }
 }
 
@@ -102,6 +101,6 @@ void main() {
   if (line != 0u) return;  // behind the last one
   for (uint i = 0u; i < push.count; ++i) {
     const uint at = position(index_at + i * push.index_step, 0);
-    if (at != kNowhere) take_in(to + at * push.y_step, from + i * push.src_step);
+    if (at != kNowhere) combine(to + at * push.y_step, from + i * push.src_step);
   }
 }

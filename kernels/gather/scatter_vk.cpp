@@ -1,4 +1,5 @@
-// A tensor that takes in others at indices: an invocation goes along each line of the indices.
+// Elements of src combined into a copy of x at indices: each invocation walks one line of the
+// indices along the axis.
 
 #include "kernels/gather/index_vk.h"
 
@@ -19,8 +20,7 @@ Fault supports(const NodeSpec& node) {
 
 constexpr int kLineRank = kMaxRank - 1;
 struct Push {
-  uint32_t rank;
-  uint32_t extents[kLineRank], src_strides[kLineRank], y_strides[kLineRank];
+  ShaderLoops<kLineRank, 2> lines;  ///< in src and y
   uint32_t count, index_step, src_step, y_step;
   int32_t extent;
   uint32_t error;
@@ -35,26 +35,21 @@ Fault run(void*, const RunContext& context) {
   const TensorView& y = context.outputs[0];
   const auto extent = static_cast<int32_t>(x.shape[a.axis()]);
   LAZYRT_RETURN_IF_ERROR(recorder.copy(y.data, x.data, y.bytes()));
-  if (index.numel() == 0 || y.numel() == 0) return record_index_check(&recorder, index, 0, extent);
+  if (index.numel() == 0 || y.numel() == 0)
+    return record_index_check(&recorder, "scatter", index, 0, extent);
   const int axis = a.axis();
   const Strides of_src = row_major(src.shape), of_y = row_major(y.shape);
   Shape lines = index.shape;
   lines[axis] = 1;
   const LoopNest<2> nest(lines, {of_src, of_y});
-  const ShaderLoops<kLineRank, 2> loops(nest);
-  Push push = {};
-  push.rank = loops.rank;
-  for (int d = 0; d < kLineRank; ++d) {
-    push.extents[d] = loops.extents[d];
-    push.src_strides[d] = loops.strides[0][d];
-    push.y_strides[d] = loops.strides[1][d];
-  }
-  push.count = static_cast<uint32_t>(index.shape[axis]);
-  push.index_step = static_cast<uint32_t>(row_major(index.shape)[axis]);
-  push.src_step = static_cast<uint32_t>(of_src[axis]);
-  push.y_step = static_cast<uint32_t>(of_y[axis]);
-  push.extent = extent;
-  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, &push.error));
+  Push push = {ShaderLoops<kLineRank, 2>(nest),
+               static_cast<uint32_t>(index.shape[axis]),
+               static_cast<uint32_t>(row_major(index.shape)[axis]),
+               static_cast<uint32_t>(of_src[axis]),
+               static_cast<uint32_t>(of_y[axis]),
+               extent,
+               0};
+  LAZYRT_RETURN_IF_ERROR(index_failure(&recorder, "scatter", 0, extent, &push.error));
   const bool moves = a.fn() == fb::ScatterFn::Assign;
   const uint32_t constants[] = {is_wide(index),
                                 moves ? moved_type(x.dtype) : static_cast<uint32_t>(x.dtype),

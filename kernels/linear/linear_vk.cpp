@@ -9,10 +9,7 @@ extern const Kernel linear_vk;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("linear", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("linear", node); }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];
@@ -23,7 +20,6 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   prepared->workspace_bytes = gemm_workspace_bytes(
       y, count_gemm_groups(static_cast<uint64_t>(y.numel()) / columns, columns, 1),
       static_cast<uint64_t>(weight.shape[1]));
-  if (weight.constant == nullptr || weight.numel() == 0) return {};
   const PackedMatrix matrix = {static_cast<const float*>(weight.constant),
                                static_cast<size_t>(weight.shape[0]),
                                static_cast<size_t>(weight.shape[1])};

@@ -10,17 +10,14 @@ extern const Shader matmul_i32_shader, matmul_i64_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return shader_type(type) == ShaderType::kNone ? no_shader("matmul", type) : Fault();
-}
+Fault supports(const NodeSpec& node) { return check_shader_type("matmul", node); }
 
 Shape batch_of(const Shape& shape) {
   return Shape(Span<const int64_t>(shape.data(), shape.size() - 2));
 }
 
-/// The batch dims, the innermost first; neighbours that both operands walk as one are merged. One b
-/// for all batches of a makes them one tall matrix.
+/// Sets the batch dims, the innermost first, and merges neighbours that both operands walk as one.
+/// If all batches share one b, those of a become one tall matrix.
 void set_batches(const Shape& a, const Shape& b, const Shape& y, GemmPush* push) {
   const Shape batch = batch_of(y);
   const Strides a_steps = broadcast_strides(batch_of(a), batch);
@@ -48,7 +45,7 @@ void set_batches(const Shape& a, const Shape& b, const Shape& y, GemmPush* push)
   }
 }
 
-/// An invocation makes four results.
+/// Records a product of integers; each invocation makes four results.
 Fault record_integers(Recorder& recorder, const GemmPush& push, const TensorView& a,
                       const TensorView& b, const TensorView& y) {
   const uint32_t type[] = {static_cast<uint32_t>(y.dtype)};

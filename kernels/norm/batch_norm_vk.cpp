@@ -1,5 +1,5 @@
-// Batch norm with the running statistics. Parameters that are constants are folded on the host,
-// once for a Program; others on the device, in the workspace.
+// Batch norm with the running statistics. Constant parameters are folded on the host, once for a
+// Program; parameters that are computed at run time on the device, in the workspace.
 
 #include <cmath>
 #include <cstring>
@@ -16,10 +16,7 @@ namespace {
 
 enum Operand { kX, kWeight, kBias, kMean, kVariance, kOperands };
 
-Fault supports(const NodeSpec& node) {
-  return node.inputs[kX].dtype == DType::kFloat32 ? Fault()
-                                                  : no_shader("batch_norm", node.inputs[kX].dtype);
-}
+Fault supports(const NodeSpec& node) { return check_f32("batch_norm", node); }
 
 bool all_constant(const NodeSpec& node) {
   for (size_t i = kWeight; i < kOperands; ++i) {
@@ -82,7 +79,7 @@ struct FillPush {
   uint32_t words, even, odd;
 };
 
-/// Means, shifts and scales into `to`.
+/// Records the computation of means, shifts and scales into `to`.
 Fault record_parameters(Recorder& recorder, const RunContext& context, uint8_t* to) {
   const TensorView& weight = context.inputs[kWeight];
   const TensorView& bias = context.inputs[kBias];

@@ -8,10 +8,7 @@ extern const Kernel group_norm_vk;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("group_norm", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("group_norm", node); }
 
 Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::GroupNorm>();
@@ -23,7 +20,7 @@ Fault run(void*, const RunContext& context) {
       context,
       {choose_row_form(extent, 1, rows), static_cast<uint32_t>(extent),
        static_cast<float>(a.epsilon()), static_cast<uint32_t>(a.groups()),
-       static_cast<uint32_t>(v.extent / a.groups() * v.inner), static_cast<uint32_t>(v.inner)},
+       static_cast<uint32_t>(v.extent / a.groups()), static_cast<uint32_t>(v.inner)},
       true);
 }
 

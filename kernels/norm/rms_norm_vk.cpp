@@ -8,10 +8,7 @@ extern const Kernel rms_norm_vk;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("rms_norm", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("rms_norm", node); }
 
 Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::RmsNorm>();

@@ -14,7 +14,7 @@ struct RowNormPush {
   RowForm form;
   uint32_t extent;
   float epsilon;
-  uint32_t groups, piece, inner;
+  uint32_t groups, channels, inner;
 };
 
 inline Fault record_row_norm(const RunContext& context, const RowNormPush& push, bool centers) {
@@ -29,7 +29,7 @@ inline Fault record_row_norm(const RunContext& context, const RowNormPush& push,
                            row_groups(recorder, push.form));
 }
 
-/// Norms over the last `rank` dims.
+/// Records a norm over the last `rank` dims.
 inline Fault record_trailing_norm(const RunContext& context, int rank, double epsilon,
                                   bool centers) {
   const Shape& shape = context.inputs[0].shape;

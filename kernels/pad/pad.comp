@@ -21,7 +21,7 @@ OPERAND(1, , y);
 
 const uint kConstant = 0u, kReflect = 1u, kReplicate = 2u;
 
-/// Where position i, counted from x's first element, comes from; -1: it is the value.
+/// As pad_source of pad_source.h.
 int source(int i, int extent) {
   if (i >= 0 && i < extent) return i;
   if (kMode == kConstant) return -1;

@@ -52,8 +52,8 @@ Fault pad_by_value(const RunContext& context) {
   return {};
 }
 
-/// Padding by x's own elements. A line is what the innermost padded dim spans: its elements, each a
-/// block of all that lies behind that dim, which is not padded.
+/// Padding by x's own elements, line by line. A line has the positions of the innermost padded dim;
+/// each is a block of all elements behind that dim.
 class Lines {
  public:
   explicit Lines(const RunContext& context)

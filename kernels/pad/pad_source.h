@@ -6,7 +6,8 @@
 
 namespace lazyrt {
 
-/// Where position i (counted from x's first element) comes from, or -1 for padding by value.
+/// Returns the position of x that position i, counted from x's first, is copied from, or -1 for
+/// padding by value.
 inline int64_t pad_source(fb::PadMode mode, int64_t i, int64_t extent) {
   if (i >= 0 && i < extent) return i;
   switch (mode) {

@@ -8,11 +8,12 @@ extern const Kernel adaptive_avg_pool2d_vk;
 
 namespace {
 
-/// The shader multiplies positions by extents as int.
+/// Refuses sizes whose products overflow in the shader, which computes them as int.
 Fault check_sizes(const Shape& x, const Shape& y) {
   for (int d = 1; d < 3; ++d) {
     if ((y[d] + 1) * x[d] > INT32_MAX - y[d])
-      return Fault(Error::kUnsupported, "adaptive_avg_pool2d: %lld to %lld positions",
+      return Fault(Error::kUnsupported,
+                   "adaptive_avg_pool2d: the shader cannot count %lld times %lld positions",
                    static_cast<long long>(x[d]), static_cast<long long>(y[d]));
   }
   return {};

@@ -2,6 +2,7 @@
 // The 2-d pools, NHWC: an invocation makes four channels of a pixel.
 #include "linear.glsl"
 #include "operands.glsl"
+#include "math.glsl"
 
 const uint kMax = 0, kAverage = 1, kAdaptive = 2;
 layout(constant_id = 0) const uint kKind = kMax;
@@ -44,7 +45,6 @@ Range adaptive_window(int o, int extent, int outputs) {
   return Range(first, last, 1, last - first);
 }
 
-bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 float larger(float a, float b) { return is_nan(a) || a > b ? a : b; }
 vec4 combined(vec4 a, vec4 b) {
   if (kKind != kMax) return a + b;
@@ -65,7 +65,7 @@ void main() {
     rows = window(0, oh, push.height);
     columns = window(1, ow, push.width);
   }
-  vec4 sum = vec4(kKind == kMax ? uintBitsToFloat(0xff800000u) : 0.0);
+  vec4 sum = vec4(kKind == kMax ? -kInfinity : 0.0);
   for (int h = rows.first; h < rows.last; h += rows.step) {
     for (int w = columns.first; w < columns.last; w += columns.step) {
       sum = combined(sum, load_channels((image + uint(h)) * uint(push.width) + uint(w), channel));

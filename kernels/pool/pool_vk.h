@@ -20,7 +20,7 @@ struct PoolPush {
   int32_t divisor;
 };
 
-/// Shaders compute on f32 and count positions as int.
+/// Refuses types other than f32, and windows with more positions than shaders count as int.
 inline Fault check_pool(const char* op, const TensorSpec& x, const int64_t (&kernel)[2],
                         const int64_t (&dilation)[2]) {
   if (x.dtype != DType::kFloat32) return no_shader(op, x.dtype);
@@ -43,7 +43,7 @@ PoolPush pool_push(const Table& a, int32_t dilation_h, int32_t dilation_w) {
   return push;
 }
 
-/// Fills in the sizes, and records.
+/// Fills in the sizes and records the pool.
 inline Fault record_pool(const RunContext& context, PoolKind kind, PoolPush push) {
   Recorder& recorder = recorder_of(context);
   const TensorView& x = context.inputs[0];
@@ -54,8 +54,7 @@ inline Fault record_pool(const RunContext& context, PoolKind kind, PoolPush push
   push.channels = static_cast<uint32_t>(x.shape[3]);
   push.out_height = static_cast<int32_t>(y.shape[1]);
   push.out_width = static_cast<int32_t>(y.shape[2]);
-  push.count =
-      static_cast<uint32_t>(y.shape[0] * y.shape[1] * y.shape[2]) * ((push.channels + 3) / 4);
+  push.count = channel_quads(y.shape);
   const uint32_t constants[] = {static_cast<uint32_t>(kind)};
   const VulkanOperand operands[] = {reads(x), writes(y)};
   return recorder.dispatch(pool2d_shader, constants, operands, push, recorder.linear(push.count));

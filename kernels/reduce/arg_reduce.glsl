@@ -6,13 +6,7 @@
 layout(constant_id = 0) const bool kSmallest = false;
 layout(constant_id = 1) const uint kType = kF32;
 
-PUSH
-  uint rows, lanes_log2, columns;
-  uint extent;
-  uint inner;  ///< elements from one of a row to the next
-PUSH_END
-
-#include "row.glsl"
+#include "kernels/common/axis_row.glsl"
 
 OPERAND(0, readonly, x);
 OPERAND(1, writeonly, y);
@@ -36,22 +30,12 @@ Best better(Best a, Best b) {
 }
 FOLD(Best, fold_best, better(a, b))
 
-T load(uint i) {
-#ifdef IS_F32
-  return LOAD_FLOAT(x, 0, i);
-#elif defined(IS_I32)
-  return LOAD_INT(x, 0, kType, i);
-#else
-  return LOAD_I64(x, 0, i);
-#endif
-}
-
 void main() {
   const uint row = row_index();
   const uint count = row < push.rows ? push.extent : 0u;
-  const uint first = row / push.inner * push.extent * push.inner + row % push.inner;
+  const uint first = first_of_row(row);
   Best best = Best(T(0), kNone);
-  for (uint e = lane(); e < count; e += lanes()) best = better(best, Best(load(first + e * push.inner), e));
+  for (uint e = lane(); e < count; e += lanes()) best = better(best, Best(LOAD_T(x, 0, first + e * push.inner), e));
   best = fold_best(best);
   if (row < push.rows && lane() == 0u) STORE_I64(y, 1, row, uvec2(best.index, 0u));
 }

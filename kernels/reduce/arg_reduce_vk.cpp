@@ -9,10 +9,7 @@ extern const Shader arg_reduce_f32_shader, arg_reduce_i32_shader, arg_reduce_i64
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return shader_type(type) == ShaderType::kNone ? no_shader("arg_reduce", type) : Fault();
-}
+Fault supports(const NodeSpec& node) { return check_shader_type("arg_reduce", node); }
 
 Fault run(void*, const RunContext& context) {
   Recorder& recorder = recorder_of(context);

@@ -54,17 +54,14 @@ T start() {
   return kFunction == kProd || kFunction == kAll ? one : T(0);
 }
 
-T load(uint i) {
-#ifdef IS_F32
-  const T v = LOAD_FLOAT(x, 0, i);
-  return kGivesTruth ? T(truth(v)) : v;
-#elif defined(IS_I32)
-  const T v = LOAD_INT(x, 0, kType, i);
-  return kGivesTruth ? T(truth(v)) : v;
+#ifdef IS_I64
+T as_number(bool v) { return T(v, 0u); }
 #else
-  const T v = LOAD_I64(x, 0, i);
-  return kGivesTruth ? T(truth(v), 0u) : v;
+T as_number(bool v) { return T(v); }
 #endif
+T load(uint i) {
+  const T v = LOAD_T(x, 0, i);
+  return kGivesTruth ? as_number(truth(v)) : v;
 }
 
 uint offset(uint i, uint extents[4], uint steps[4]) {
@@ -81,20 +78,20 @@ void main() {
   const uint count = row < push.rows ? push.extent : 0u;
   const uint first = offset(row, push.kept, push.kept_steps);
   T value = start();
-  for (uint e = lane(); e < count; e += lanes())
-    value = combined(value, load(first + offset(e, push.folded, push.folded_steps)));
+  if (push.extent <= push.folded[0]) {  // evenly spaced, so without divisions
+    for (uint e = lane(); e < count; e += lanes()) value = combined(value, load(first + e * push.folded_steps[0]));
+  } else {
+    for (uint e = lane(); e < count; e += lanes())
+      value = combined(value, load(first + offset(e, push.folded, push.folded_steps)));
+  }
   value = fold_row(value);
   if (row >= push.rows || lane() != 0u) return;
 #ifdef IS_F32
   if (kFunction == kMean) value = push.extent != 0u ? value / float(push.extent) : kNan;
 #endif
   if (kGivesTruth) {
-    STORE_PART(y, 1, kBool, row, uint(truth(value)));
+    STORE_ELEMENT(y, 1, kBool, row, uint(truth(value)));
     return;
   }
-#ifdef IS_I64
-  STORE_I64(y, 1, row, value);
-#else
-  STORE_PART(y, 1, kType, row, bits_of(value));
-#endif
+  STORE_T(y, 1, row, value);
 }

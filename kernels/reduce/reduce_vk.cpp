@@ -10,13 +10,10 @@ extern const Shader reduce_f32_shader, reduce_i32_shader, reduce_i64_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return shader_type(type) == ShaderType::kNone ? no_shader("reduce", type) : Fault();
-}
+Fault supports(const NodeSpec& node) { return check_shader_type("reduce", node); }
 
-/// Dims the innermost first; neighbours that are walked as one are merged. Of 8 dims at most 4 are
-/// apart among those that stay, and among those that are folded.
+/// Dims, the innermost first, with neighbours merged that are walked as one. Of 8 dims, at most 4
+/// kept ones do not merge, nor do more than 4 folded ones.
 struct Dims {
   uint32_t extents[4] = {1, 1, 1, 1};
   uint32_t steps[4] = {};

@@ -8,28 +8,12 @@ extern const Kernel lstm_vk;
 
 namespace {
 
-RnnSizes sizes_of(const OpAttrs& attrs, const Shape& x, const Shape& h0) {
-  return rnn_sizes(attrs.as<fb::Lstm>(), 4, 2, x, h0);
-}
-RnnSizes sizes_of(const NodeSpec& node) {
-  return sizes_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape);
-}
+using LstmKernel = RnnKernel<fb::Lstm, 4, 2>;
 
-Fault supports(const NodeSpec& node) { return rnn_supports("lstm", node, sizes_of(node)); }
-
-Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
-  const RnnSizes s = sizes_of(context.node);
-  prepared->workspace_bytes = static_cast<size_t>(RnnPlaces(s).bytes(s));
-  return {};
-}
-
-Fault run(void*, const RunContext& context) {
-  const RnnSizes s = sizes_of(context.attrs, context.inputs[0].shape, context.inputs[1].shape);
-  return RnnRecorder(context, s).record();
-}
+Fault supports(const NodeSpec& node) { return LstmKernel::supports("lstm", node); }
 
 }  // namespace
 
-const Kernel lstm_vk = {supports, prepare, run, nullptr};
+const Kernel lstm_vk = {supports, LstmKernel::prepare, LstmKernel::run, nullptr};
 
 }  // namespace lazyrt

@@ -11,7 +11,7 @@ const uint kLanes = 8u, kElements = 8u;
 PUSH
   uint batch;
   uint hidden;
-  uint gates_at;  // what the step's input gives to the gates, with the step from one of the batch to the next
+  uint gates_at;  // the input's part of the gates, and the distance from one sequence of the batch to the next
   uint gates_step;
   uint y_at;
   uint y_step;

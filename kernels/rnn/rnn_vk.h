@@ -10,7 +10,7 @@ namespace lazyrt {
 
 extern const Shader rnn_step_shader;
 
-/// Where in the workspace things are, in floats.
+/// The layout of the workspace, in floats.
 class RnnPlaces {
  public:
   explicit RnnPlaces(const RnnSizes& s)
@@ -39,19 +39,20 @@ class RnnPlaces {
   int64_t hidden_, states_, between_, sequence_;
 };
 
-inline Fault rnn_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
+inline Fault rnn_shader_supports(const char* op, const NodeSpec& node, const RnnSizes& s) {
   if (node.inputs[0].dtype != DType::kFloat32) return no_shader(op, node.inputs[0].dtype);
   const auto most =
       static_cast<int64_t>(kVulkanFloor.storage_range - kVulkanFloor.offset_alignment);
   const RnnPlaces places(s);
   const int64_t largest = std::max(places.gates_bytes(), places.state_bytes());
   if (largest <= most) return {};
-  return Fault(Error::kUnsupported, "%s: the gates of all steps are %lld bytes, at most %lld", op,
-               static_cast<long long>(largest), static_cast<long long>(most));
+  return Fault(Error::kUnsupported,
+               "%s: the gates or states of all steps take %lld bytes; at most %lld can be bound",
+               op, static_cast<long long>(largest), static_cast<long long>(most));
 }
 
 /// Sequences in the device's memory: rows of `width` floats.
-struct RnnSequence {
+struct RnnRows {
   float* data;
   int64_t time_step, batch_step;  ///< in rows
   int64_t width;
@@ -74,12 +75,12 @@ class RnnRecorder {
   Fault record() {
     if (context_.outputs[0].numel() == 0 && context_.outputs[1].numel() == 0) return {};
     if (s_.time == 0) return copy_states();
-    RnnSequence x = sequence(context_.inputs[0].as<float>(), s_.input, s_.batch_first);
+    RnnRows x = sequence(context_.inputs[0].as<float>(), s_.input, s_.batch_first);
     for (int64_t layer = 0; layer < s_.layers; ++layer) {
       const bool is_last = layer == s_.layers - 1;
       float* to =
           is_last ? context_.outputs[0].as<float>() : at_.between(context_.workspace, layer);
-      const RnnSequence y = sequence(to, s_.directions * s_.hidden, is_last && s_.batch_first);
+      const RnnRows y = sequence(to, s_.directions * s_.hidden, is_last && s_.batch_first);
       for (int64_t d = 0; d < s_.directions; ++d)
         LAZYRT_RETURN_IF_ERROR(record_direction(layer, d, x, y));
       x = y;
@@ -88,7 +89,7 @@ class RnnRecorder {
   }
 
  private:
-  RnnSequence sequence(float* data, int64_t width, bool batch_first) const {
+  RnnRows sequence(float* data, int64_t width, bool batch_first) const {
     if (batch_first) return {data, 1, s_.time, width};
     return {data, s_.batch, 1, width};
   }
@@ -106,7 +107,7 @@ class RnnRecorder {
     return {};
   }
 
-  Fault record_direction(int64_t layer, int64_t d, const RnnSequence& x, const RnnSequence& y) {
+  Fault record_direction(int64_t layer, int64_t d, const RnnRows& x, const RnnRows& y) {
     const auto w = context_.inputs.subspan(s_.first_weight(layer, d), s_.weights());
     const int64_t own = (layer * s_.directions + d) * s_.batch * s_.hidden;
     const auto state = [&](Span<const TensorView> of, size_t i) { return of[i].as<float>() + own; };
@@ -129,7 +130,7 @@ class RnnRecorder {
   }
 
   /// The input's part of all gates, with its bias.
-  Fault record_product(Span<const TensorView> w, const RnnSequence& x) {
+  Fault record_product(Span<const TensorView> w, const RnnRows& x) {
     Gemm gemm;
     gemm.push.rows = static_cast<uint32_t>(s_.time * s_.batch);
     gemm.push.columns = static_cast<uint32_t>(s_.gate_rows());
@@ -147,8 +148,8 @@ class RnnRecorder {
     return written ? writes(context_.workspace, bytes) : reads(context_.workspace, bytes);
   }
 
-  Fault record_step(const TensorView& weight, int64_t step, int64_t t, int64_t d,
-                    const RnnSequence& x, const RnnSequence& y) {
+  Fault record_step(const TensorView& weight, int64_t step, int64_t t, int64_t d, const RnnRows& x,
+                    const RnnRows& y) {
     const auto number = [](int64_t n) { return static_cast<uint32_t>(n); };
     const RnnPush push = {number(s_.batch),
                           number(s_.hidden),
@@ -174,6 +175,29 @@ class RnnRecorder {
   const RunContext& context_;
   const RnnSizes& s_;
   const RnnPlaces at_;
+};
+
+/// The functions of a kernel, but for the operator's name. kGates and kStates as in RnnSizes.
+template <class Table, int kGates, int kStates>
+struct RnnKernel {
+  static RnnSizes sizes_of(const OpAttrs& attrs, const Shape& x, const Shape& h0) {
+    return rnn_sizes(attrs.as<Table>(), kGates, kStates, x, h0);
+  }
+  static RnnSizes sizes_of(const NodeSpec& node) {
+    return sizes_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape);
+  }
+  static Fault supports(const char* op, const NodeSpec& node) {
+    return rnn_shader_supports(op, node, sizes_of(node));
+  }
+  static Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
+    const RnnSizes s = sizes_of(context.node);
+    prepared->workspace_bytes = static_cast<size_t>(RnnPlaces(s).bytes(s));
+    return {};
+  }
+  static Fault run(void*, const RunContext& context) {
+    const RnnSizes s = sizes_of(context.attrs, context.inputs[0].shape, context.inputs[1].shape);
+    return RnnRecorder(context, s).record();
+  }
 };
 
 }  // namespace lazyrt

@@ -21,12 +21,7 @@ PUSH_END
 OPERAND(1, readonly, grid);
 #define Y_BINDING 2
 #include "kernels/common/channels.glsl"
-
-struct Taps {
-  int count;
-  int index[4];
-  float weight[4];
-};
+#include "kernels/common/taps.glsl"
 
 float pixel_of(float coordinate, int extent) {
   const float size = float(extent);
@@ -74,21 +69,15 @@ int inside(float at, int extent) {
   return index < extent ? index : -1;
 }
 
-/// Keys' cubic kernel with a = -0.75.
-float cubic(int k, float d) {
-  const float a = -0.75;
-  return k == 1 || k == 2 ? ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0 : ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
-}
-
 Taps taps_of(float coordinate, int extent) {
-  Taps taps = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  Taps taps = one_tap();
   float at = pixel_of(coordinate, extent);
   if (kMode == kBicubic) {
     const float first = floor(at), fraction = at - first;
     taps.count = 4;
     for (int k = 0; k < 4; ++k) {
       taps.index[k] = inside(padded(first + float(k - 1), extent), extent);
-      taps.weight[k] = cubic(k, magnitude(fraction - float(k - 1)));
+      taps.weight[k] = cubic(magnitude(fraction - float(k - 1)));
     }
     return taps;
   }
@@ -112,7 +101,7 @@ void main() {
   if (i >= push.count) return;
   const uint channel = first_channel(i), point = i / quads_of_pixel();
   const uint dims = kVolume ? 3u : 2u;
-  Taps depth = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  Taps depth = one_tap();
   if (kVolume) depth = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims + 2u)), push.extents[0]);
   const Taps rows = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims + 1u)), push.extents[1]);
   const Taps columns = taps_of(uintBitsToFloat(WORD(grid, 1, point * dims)), push.extents[2]);

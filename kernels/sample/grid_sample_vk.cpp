@@ -9,10 +9,7 @@ extern const Shader grid_sample_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("grid_sample", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("grid_sample", node); }
 
 struct Push {
   uint32_t count, channels, points;
@@ -30,7 +27,7 @@ Fault run(void*, const RunContext& context) {
   const bool is_volume = x.shape.rank() == 5;
   const auto channels = static_cast<uint32_t>(y.shape.back(0));
   const auto points = static_cast<uint32_t>(y.numel()) / channels;
-  const Push push = {points * ((channels + 3) / 4),
+  const Push push = {channel_quads(y.shape),
                      channels,
                      points / static_cast<uint32_t>(y.shape[0]),
                      {is_volume ? static_cast<int32_t>(x.shape[1]) : 1,

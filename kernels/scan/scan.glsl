@@ -1,5 +1,5 @@
-// Running folds along rows of T; see arithmetic.glsl. Lanes take as many elements as they are at a time, on top of what
-// came before.
+// Running folds along rows of T; see arithmetic.glsl. The lanes of a row fold one element each at a time, and combine it
+// with the fold of all elements before these.
 
 #include "operands.glsl"
 #include "elements.glsl"
@@ -9,13 +9,7 @@ layout(constant_id = 1) const uint kType = kF32;
 
 const uint kProd = 0u, kMax = 1u, kMin = 2u, kLogSumExp = 3u, kSum = 4u;
 
-PUSH
-  uint rows, lanes_log2, columns;
-  uint extent;
-  uint inner;  ///< elements from one of a row to the next
-PUSH_END
-
-#include "row.glsl"
+#include "kernels/common/axis_row.glsl"
 
 OPERAND(0, , x);
 OPERAND(1, , y);
@@ -33,23 +27,6 @@ T combined(T a, T b) {
   }
 #endif
   return wrapping_add(a, b);
-}
-
-T load(uint i) {
-#ifdef IS_F32
-  return LOAD_FLOAT(x, 0, i);
-#elif defined(IS_I32)
-  return LOAD_INT(x, 0, kType, i);
-#else
-  return LOAD_I64(x, 0, i);
-#endif
-}
-void store(uint i, T value) {
-#ifdef IS_I64
-  STORE_I64(y, 1, i, value);
-#else
-  STORE_PART(y, 1, kType, i, bits_of(value));
-#endif
 }
 
 shared T parts[128];
@@ -72,17 +49,17 @@ T scan_lanes(T value) {
 void main() {
   const uint row = row_index(), t = gl_LocalInvocationIndex;
   const uint count = row < push.rows ? push.extent : 0u;
-  const uint first = row / push.inner * push.extent * push.inner + row % push.inner;
+  const uint first = first_of_row(row);
   const uint last_lane = push.columns != 0u ? 128u - group_rows() + t % group_rows() : t | (lanes() - 1u);
   T carry = T(0);
   for (uint begin = 0u; begin < push.extent; begin += lanes()) {
     const uint e = begin + lane();
     T value = T(0);
-    if (e < count) value = load(first + e * push.inner);
+    if (e < count) value = LOAD_T(x, 0, first + e * push.inner);
     value = scan_lanes(value);
     const T sum = parts[last_lane];
     if (begin != 0u) value = combined(carry, value);
-    if (e < count) store(first + e * push.inner, value);
+    if (e < count) STORE_T(y, 1, first + e * push.inner, value);
     carry = begin != 0u ? combined(carry, sum) : sum;
   }
 }

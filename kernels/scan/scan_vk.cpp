@@ -8,10 +8,7 @@ extern const Kernel scan_vk;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return shader_type(type) == ShaderType::kNone ? no_shader("scan", type) : Fault();
-}
+Fault supports(const NodeSpec& node) { return check_shader_type("scan", node); }
 
 Fault run(void*, const RunContext& context) {
   const auto& a = context.attrs.as<fb::Scan>();

@@ -7,13 +7,7 @@
 layout(constant_id = 0) const bool kLog = false;
 layout(constant_id = 1) const bool kSafe = false;
 
-PUSH
-  uint rows, lanes_log2, columns;
-  uint extent;
-  uint inner;  ///< elements from one of a row to the next
-PUSH_END
-
-#include "row.glsl"
+#include "kernels/common/axis_row.glsl"
 
 OPERAND(0, , x);
 OPERAND(1, , y);
@@ -27,7 +21,7 @@ FOLD(float, fold_sum, (a + b))
 void main() {
   const uint row = row_index(), t = gl_LocalInvocationIndex;
   const uint count = row < push.rows ? push.extent : 0u;
-  const uint first = row / push.inner * push.extent * push.inner + row % push.inner;
+  const uint first = first_of_row(row);
   const bool keeps = push.extent <= kKept << push.lanes_log2;
   float top = -kInfinity;
   for (uint e = lane(); e < count; e += lanes()) {

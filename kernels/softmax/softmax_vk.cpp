@@ -9,10 +9,7 @@ extern const Shader softmax_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("softmax", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("softmax", node); }
 
 Fault run(void*, const RunContext& context) {
   Recorder& recorder = recorder_of(context);

@@ -51,9 +51,7 @@ void main() {
   if (kType == kI64) {
     const uvec2 v = LOAD_I64(x, 0, i);
     STORE_I64(values, 1, to, v);
-  } else if (packing(kType) == 0u) {
-    WORD(values, 1, to) = WORD(x, 0, i);
   } else {
-    STORE_WITHIN_WORD(values, 1, kType, to, uint(LOAD_INT(x, 0, kType, i)))
+    STORE_ELEMENT(values, 1, kType, to, uint(LOAD_INT(x, 0, kType, i)));
   }
 }

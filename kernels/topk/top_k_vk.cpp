@@ -12,8 +12,9 @@ extern const Shader top_k_shader;
 namespace {
 
 constexpr int64_t kLongestRow = 4096;
-constexpr int64_t kMostSteps = int64_t{1} << 34;  ///< of one dispatch, below a watchdog's time
-/// As in top_k.cpp: without `sorted` ATen sorts as well where few are wanted.
+/// Comparisons in one dispatch, far below what a driver's watchdog stops.
+constexpr int64_t kMostSteps = int64_t{1} << 34;
+/// As in top_k.cpp: ATen sorts the results even without `sorted` if few are wanted.
 constexpr int64_t kFew = 64;
 
 Fault supports(const NodeSpec& node) {
@@ -22,10 +23,12 @@ Fault supports(const NodeSpec& node) {
   const int64_t extent = x.shape[a.axis()];
   if (shader_type(x.dtype) == ShaderType::kNone) return no_shader("top_k", x.dtype);
   if (extent > kLongestRow)
-    return Fault(Error::kUnsupported, "top_k of rows of %lld elements, shaders take up to %lld",
+    return Fault(Error::kUnsupported, "top_k: rows have %lld elements; the shader takes up to %lld",
                  static_cast<long long>(extent), static_cast<long long>(kLongestRow));
   if (x.numel() > kMostSteps / std::max<int64_t>(extent, 1))
-    return Fault(Error::kUnsupported, "top_k: too many rows for one dispatch");
+    return Fault(Error::kUnsupported,
+                 "top_k: %lld elements in rows of %lld are too many for a dispatch",
+                 static_cast<long long>(x.numel()), static_cast<long long>(extent));
   if (!a.sorted() && a.k() > extent / kFew)
     return Fault(Error::kUnsupported, "top_k: only the host has the order of unsorted results");
   return {};

@@ -22,7 +22,7 @@ OPERAND_4(1, , y4);
 
 #include "arithmetic.glsl"
 
-// The scalar forms' words (kernels/unary/scalar_forms.h).
+// The functions that the scalar forms call (kernels/unary/scalar_forms.h).
 #ifdef IS_F32
 const float kSqrtHalf = 0.70710678118654752440;
 const float kSqrtTwoOverPi = 0.79788456080286535588;
@@ -112,13 +112,7 @@ void main() {
 #endif
   for (uint k = 0u; k < 4u && first + k < push.count; ++k) {
     const uint i = first + k;
-#ifdef IS_F32
-    const T v = LOAD_FLOAT(x, 0, i);
-#elif defined(IS_I32)
-    const T v = LOAD_INT(x, 0, kType, i);
-#else
-    const T v = LOAD_I64(x, 0, i);
-#endif
+    const T v = LOAD_T(x, 0, i);
     if (kGivesTruth) {
       results[k] = uint(truth_of(v));
     } else {

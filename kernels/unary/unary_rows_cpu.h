@@ -61,7 +61,7 @@ constexpr UnaryRow row_of() {
   return nullptr;
 }
 
-constexpr UnaryRows make_rows() {
+constexpr UnaryRows make_unary_rows() {
   UnaryRows rows = {};
 #define LAZYRT_UNARY(number, Name, ...) rows.at[number] = row_of<functions::Name>();
 #include "kernels/unary/functions.inc"
@@ -72,7 +72,7 @@ constexpr UnaryRows make_rows() {
 }  // namespace
 
 extern const UnaryRows kUnaryRows;
-constexpr UnaryRows kUnaryRows = make_rows();
+constexpr UnaryRows kUnaryRows = make_unary_rows();
 
 }  // namespace LAZYRT_ISA
 }  // namespace lazyrt

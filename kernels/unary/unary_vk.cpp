@@ -15,7 +15,7 @@ namespace {
 
 using Fn = fb::UnaryFn;
 
-/// Those that are computed in double.
+/// Returns whether the function is computed in double.
 bool needs_double(Fn fn) {
   return fn == Fn::Erfinv || fn == Fn::Lgamma || fn == Fn::Digamma || fn == Fn::I0;
 }

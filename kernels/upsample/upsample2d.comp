@@ -20,26 +20,14 @@ PUSH_END
 
 #define Y_BINDING 1
 #include "kernels/common/channels.glsl"
-
-struct Taps {
-  int count;
-  int index[4];
-  float weight[4];
-};
-
-/// Keys' cubic kernel with a = -0.75 at distance d.
-float cubic(float d) {
-  const float a = -0.75;
-  if (d <= 1.0) return ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;
-  return ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
-}
+#include "kernels/common/taps.glsl"
 
 int clamped_index(float at, int extent) {
   return !(at > 0.0) ? 0 : at >= float(extent - 1) ? extent - 1 : int(at);
 }
 
 Taps taps_of(uint d, uint o, int extent) {
-  Taps taps = Taps(1, int[4](0, 0, 0, 0), float[4](1.0, 0.0, 0.0, 0.0));
+  Taps taps = one_tap();
   if (push.keeps[d] != 0u && kMode != kBicubic) {
     taps.count = kMode == kBilinear ? 2 : 1;
     taps.index[0] = taps.index[1] = int(o);

@@ -10,10 +10,7 @@ extern const Shader upsample2d_shader;
 
 namespace {
 
-Fault supports(const NodeSpec& node) {
-  const DType type = node.inputs[0].dtype;
-  return type == DType::kFloat32 ? Fault() : no_shader("upsample2d", type);
-}
+Fault supports(const NodeSpec& node) { return check_f32("upsample2d", node); }
 
 struct Push {
   uint32_t count, channels;
@@ -43,7 +40,7 @@ Fault run(void*, const RunContext& context) {
     push.step[d] = axes[d].step;
     push.keeps[d] = axes[d].keeps ? 1 : 0;
   }
-  push.count = static_cast<uint32_t>(y.numel() / y.shape[3] * ((y.shape[3] + 3) / 4));
+  push.count = channel_quads(y.shape);
   const uint32_t constants[] = {static_cast<uint32_t>(a.mode())};
   const VulkanOperand operands[] = {reads(x), writes(y)};
   return recorder.dispatch(upsample2d_shader, constants, operands, push,

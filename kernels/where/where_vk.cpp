@@ -9,7 +9,7 @@ extern const Shader where_shader;
 
 namespace {
 
-/// So many dims that do not merge have room in the push constants.
+/// The most dims that do not merge for which the push constants have room.
 constexpr int kMostDims = 6;
 
 LoopNest<3> loops_of(const Shape& y, const Shape& c, const Shape& a, const Shape& b) {
@@ -29,9 +29,7 @@ Fault supports(const NodeSpec& node) {
 
 struct Push {
   uint32_t count;
-  uint32_t rank;
-  uint32_t extents[kMostDims];
-  uint32_t strides[3][kMostDims];
+  ShaderLoops<kMostDims, 3> loops;
 };
 
 Fault run(void*, const RunContext& context) {
@@ -39,12 +37,8 @@ Fault run(void*, const RunContext& context) {
   const auto& in = context.inputs;
   const TensorView& y = context.outputs[0];
   if (y.numel() == 0) return {};
-  const ShaderLoops<kMostDims, 3> loops(loops_of(y.shape, in[0].shape, in[1].shape, in[2].shape));
-  Push push = {static_cast<uint32_t>(y.numel()), loops.rank, {}, {}};
-  for (int d = 0; d < kMostDims; ++d) {
-    push.extents[d] = loops.extents[d];
-    for (int n = 0; n < 3; ++n) push.strides[n][d] = loops.strides[n][d];
-  }
+  const LoopNest<3> nest = loops_of(y.shape, in[0].shape, in[1].shape, in[2].shape);
+  const Push push = {static_cast<uint32_t>(y.numel()), ShaderLoops<kMostDims, 3>(nest)};
   const uint32_t constants[] = {moved_type(y.dtype)};
   const VulkanOperand operands[] = {reads(in[0]), reads(in[1]), reads(in[2]), writes(y)};
   return recorder.dispatch(where_shader, constants, operands, push,

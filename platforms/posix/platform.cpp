@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+
+#include "runtime/platform/files.h"
 
 namespace lazyrt {
 
@@ -56,6 +59,39 @@ Status platform_map_file(const char* path, MappedFile* file) {
   const Status status = map_descriptor(fd, path, file);
   close(fd);
   return status;
+}
+
+namespace {
+
+/// 0, or the error's number.
+int write_all(int fd, const void* data, size_t bytes) {
+  const auto* p = static_cast<const uint8_t*>(data);
+  while (bytes != 0) {
+    const ssize_t written = write(fd, p, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    p += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Status platform_replace_file(const char* path, const void* data, size_t bytes) {
+  constexpr size_t kLongest = 1024;
+  char partial[kLongest];
+  const int length = snprintf(partial, sizeof(partial), "%s.XXXXXX", path);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof(partial))
+    return Status(Error::kIo, "cannot write '%s': its name is too long", path);
+  const int fd = mkstemp(partial);
+  if (fd < 0) return system_error("write", path, errno).as(Error::kIo);
+  int error = write_all(fd, data, bytes);
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(partial, path) != 0) error = errno;
+  if (error == 0) return {};
+  unlink(partial);
+  return system_error("write", path, error).as(Error::kIo);
 }
 
 void platform_unmap_file(const MappedFile& file) {

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "runtime/platform/files.h"
 
 namespace lazyrt {
 namespace {
@@ -64,6 +67,27 @@ TEST(Platform, EmptyFileMapsToNothing) {
   EXPECT_EQ(file.bytes, 0u);
   platform_unmap_file(file);
   unlink(path.c_str());
+}
+
+TEST(Platform, ReplacesAFileAllOrNothing) {
+  namespace fs = std::filesystem;
+  const fs::path folder = temp_path("replace");
+  fs::create_directories(folder);
+  const std::string path = folder / "file";
+  for (const std::string text : {"first", "", "the last of them"}) {
+    ASSERT_TRUE(platform_replace_file(path.c_str(), text.data(), text.size()).ok());
+    std::ifstream in(path, std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+  }
+  const std::string taken = folder / "folder";
+  fs::create_directories(taken + "/within");
+  const Status refused = platform_replace_file(taken.c_str(), "x", 1);
+  EXPECT_EQ(refused.error(), Error::kIo);
+  EXPECT_NE(std::string(refused.message()).find(taken), std::string::npos);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2) << "nothing partial stays";
+  EXPECT_EQ(platform_replace_file("/no/such/folder/file", "x", 1).error(), Error::kIo);
+  EXPECT_EQ(platform_replace_file(std::string(5000, 'x').c_str(), "x", 1).error(), Error::kIo);
+  fs::remove_all(folder);
 }
 
 }  // namespace

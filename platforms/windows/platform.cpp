@@ -3,6 +3,10 @@
 #include <malloc.h>
 #include <windows.h>
 
+#include <cstdio>
+
+#include "runtime/platform/files.h"
+
 namespace lazyrt {
 
 void* platform_allocate(size_t bytes, size_t alignment) {
@@ -40,6 +44,16 @@ Status system_error(const char* what, const char* path, DWORD error) {
   return Status(missing ? Error::kNotFound : Error::kIo, "cannot %s '%s': %s", what, path, text);
 }
 
+constexpr int kLongest = 1024;
+
+bool widen(const char* path, wchar_t (&wide)[kLongest]) {
+  return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, kLongest) != 0;
+}
+Status bad_path(const char* path) {
+  return Status(Error::kIo, "cannot open '%s': not UTF-8, or longer than %d characters", path,
+                kLongest - 1);
+}
+
 Status map_handle(HANDLE handle, const char* path, MappedFile* file) {
   LARGE_INTEGER size;
   if (GetFileType(handle) != FILE_TYPE_DISK) {
@@ -64,19 +78,51 @@ Status map_handle(HANDLE handle, const char* path, MappedFile* file) {
 
 /// `path` is UTF-8.
 Status platform_map_file(const char* path, MappedFile* file) {
-  constexpr int kLongest = 1024;
   *file = {};
   wchar_t wide[kLongest];
-  if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, kLongest) == 0) {
-    return Status(Error::kIo, "cannot open '%s': not UTF-8, or longer than %d characters", path,
-                  kLongest - 1);
-  }
+  if (!widen(path, wide)) return bad_path(path);
   HANDLE handle = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING,
                               FILE_ATTRIBUTE_NORMAL, nullptr);
   if (handle == INVALID_HANDLE_VALUE) return system_error("open", path, GetLastError());
   const Status status = map_handle(handle, path, file);
   CloseHandle(handle);
   return status;
+}
+
+namespace {
+
+/// 0, or the error's number.
+DWORD write_all(HANDLE handle, const void* data, size_t bytes) {
+  constexpr size_t kMost = size_t{1} << 30;
+  const auto* p = static_cast<const uint8_t*>(data);
+  while (bytes != 0) {
+    DWORD written = 0;
+    const auto piece = static_cast<DWORD>(bytes < kMost ? bytes : kMost);
+    if (!WriteFile(handle, p, piece, &written, nullptr)) return GetLastError();
+    p += written;
+    bytes -= written;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Status platform_replace_file(const char* path, const void* data, size_t bytes) {
+  wchar_t wide[kLongest], partial[kLongest];
+  if (!widen(path, wide)) return bad_path(path);
+  if (swprintf(partial, kLongest, L"%ls.%lx-%lx", wide, GetCurrentProcessId(),
+               GetCurrentThreadId()) < 0)
+    return bad_path(path);
+  HANDLE handle = CreateFileW(partial, GENERIC_WRITE, 0, nullptr, CREATE_ALWAYS,
+                              FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (handle == INVALID_HANDLE_VALUE)
+    return system_error("write", path, GetLastError()).as(Error::kIo);
+  DWORD error = write_all(handle, data, bytes);
+  CloseHandle(handle);
+  if (error == 0 && !MoveFileExW(partial, wide, MOVEFILE_REPLACE_EXISTING)) error = GetLastError();
+  if (error == 0) return {};
+  DeleteFileW(partial);
+  return system_error("write", path, error).as(Error::kIo);
 }
 
 void platform_unmap_file(const MappedFile& file) {

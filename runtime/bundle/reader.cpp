@@ -154,6 +154,7 @@ Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* o
   out->metadata = metadata;
   out->constants = file.subspan(p.constants_offset, p.constants_bytes);
   out->samples = file.subspan(p.samples_offset, p.samples_bytes);
+  out->checksum = p.prolog_checksum;
   return {};
 }
 

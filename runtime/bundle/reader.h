@@ -17,6 +17,7 @@ struct BundleSections {
   Span<const uint8_t> metadata;
   Span<const uint8_t> constants;
   Span<const uint8_t> samples;
+  uint64_t checksum = 0;  ///< of the prolog, which has those of metadata and data
 
   /// Where a part of the metadata begins in it.
   size_t place_of(const void* part) const {

@@ -396,6 +396,9 @@ TEST(Open, ReadsAFileAndNamesWhatIsWrong) {
   const Result<Program> program = Program::open(path.c_str(), test::tiny_ops());
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(program->bytes(), tiny_file().size());
+  BundleProlog prolog;
+  std::memcpy(&prolog, tiny_file().data(), sizeof(prolog));
+  EXPECT_EQ(program->checksum(), prolog.prolog_checksum);
   EXPECT_EQ(Program::open("/no/such.lzb", test::tiny_ops()).status().error(), Error::kNotFound);
   const std::string empty = test::write_temp_file(AlignedBytes(size_t{0}), "empty.lzb");
   EXPECT_THAT(Program::open(empty.c_str(), test::tiny_ops()).status().message(),

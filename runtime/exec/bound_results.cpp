@@ -29,15 +29,22 @@ Fault BoundSession::for_each_next(const SessionVariant& variant, bool on_host, c
 /// awaited before the host's states change.
 Fault BoundSession::keep_results(const SessionVariant& variant) {
   uint32_t spaces = 0;
-  FirstFault first;
-  first.add(copy_outputs(variant, &spaces));
-  if (kDevices && first.ok()) first.add(keep_states_in_spaces(variant, &spaces));
-  if (kDevices) first.add(wait_for(spaces));
-  LAZYRT_RETURN_IF_ERROR(first);
+  Fault status = copy_outputs(variant, &spaces);
+  if (kDevices && (has_homes_ || spaces != 0)) status = end_in_spaces(variant, spaces, status);
+  LAZYRT_RETURN_IF_ERROR(status);
   return for_each_next(variant, true, [](int, uint8_t* place, const TensorView& next) {
     std::memcpy(place, next.data, next.bytes());
     return Fault();
   });
+}
+
+Fault BoundSession::end_in_spaces(const SessionVariant& variant, uint32_t spaces,
+                                  const Fault& status) {
+  FirstFault first;
+  first.add(status);
+  if (first.ok()) first.add(keep_states_in_spaces(variant, &spaces));
+  first.add(wait_for(spaces));
+  return first;
 }
 
 Fault BoundSession::keep_states_in_spaces(const SessionVariant& variant, uint32_t* spaces) {

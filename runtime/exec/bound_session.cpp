@@ -147,6 +147,7 @@ Fault BoundSession::find_homes(const ProgramState& program) {
       const bool fits = ((homes[k].allowed & homes[k].wanted) >> space & 1) != 0;
       if (fits && base_.services->slot(slot).backend->device->copy != nullptr)
         homes_[k] = static_cast<uint8_t>(space);
+      has_homes_ = has_homes_ || homes_[k] != kHostSpace;
     }
   }
   pool_.forget_since(kept);
@@ -503,7 +504,7 @@ Fault BoundSession::bring_states() {
 }
 
 Fault BoundSession::prepare_inputs() {
-  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states_for_inputs());
+  if (kDevices && base_.states->were_elsewhere()) LAZYRT_RETURN_IF_ERROR(bring_states_for_inputs());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputSlot& slot = inputs_[i];
     if (!slot.set) {
@@ -604,7 +605,8 @@ Fault BoundSession::check_output_sizes(const SessionVariant& variant) const {
 Fault BoundSession::run_variant(size_t v, const RunStop& stop) {
   if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
-  if (kDevices && !homes_.empty()) LAZYRT_RETURN_IF_ERROR(bring_states());
+  if (kDevices && (has_homes_ || base_.states->were_elsewhere()))
+    LAZYRT_RETURN_IF_ERROR(bring_states());
   LAZYRT_RETURN_IF_ERROR(variants_[v].run(stop));
   WatchedSpan outputs(base_.options.watch, RunSpan::Kind::kOutputs);
   LAZYRT_RETURN_IF_ERROR(outputs.end(keep_results(variants_[v])));

@@ -65,7 +65,8 @@ struct BoundParts {
   std::array<DeviceMemory, kDeviceSlots> devices_;  ///< per slot; made where it is used
   /// The space that has the host's arena: all nodes run there. kHostSpace: none.
   uint8_t mapped_ = kHostSpace;
-  Span<uint8_t> homes_;  ///< per state: the space that it lives in
+  bool has_homes_ = false;  ///< a state lives in a space of a device
+  Span<uint8_t> homes_;     ///< per state: the space that it lives in
   /// Of several variants, where inputs stay when the next one is tried, and of what is reserved.
   Room input_room_;
   Span<InputSlot> inputs_;
@@ -194,6 +195,7 @@ class BoundSession : private BoundParts {
   void settle_outputs();
   Fault check_output_sizes(const SessionVariant& variant) const;
   Fault keep_results(const SessionVariant& variant);
+  Fault end_in_spaces(const SessionVariant& variant, uint32_t spaces, const Fault& status);
   Fault copy_outputs(const SessionVariant& variant, uint32_t* spaces);
   Fault copy_output(const TensorView& view, const OutputBinding& to, uint32_t* spaces);
   Fault run_variant(size_t v, const RunStop& stop);

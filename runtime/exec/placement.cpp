@@ -22,7 +22,7 @@ void Placement::await() {
 }
 
 void Placement::add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes) {
-  if (space == kHostSpace) {
+  if (space == kHostSpace && (unread_ | queued_) != 0) {
     await();
     push_for_each(PlannedStep::Kind::kFlush, queued_);
   }
@@ -30,7 +30,7 @@ void Placement::add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint3
 }
 
 void Placement::copy(PlannedStep::Kind kind, int32_t value, uint8_t space) {
-  if (kind == PlannedStep::Kind::kCopyIn) await();
+  if (kind == PlannedStep::Kind::kCopyIn && unread_ != 0) await();
   push(kind, space, static_cast<uint32_t>(value), 1);
   if (kind == PlannedStep::Kind::kSnapshot) return;
   const bool is_out = kind == PlannedStep::Kind::kCopyOut;

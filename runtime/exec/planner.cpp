@@ -343,12 +343,13 @@ void Planner::place(Span<const uint8_t> homes, bool late, Placement* placement) 
 /// Nothing may go wrong behind the copies but on their device, which does not copy then: neither a
 /// guard that is judged late nor another device.
 bool Planner::can_keep_states(Span<const uint8_t> homes, bool late) const {
+  const auto is_away = [](uint8_t home) { return home != kHostSpace; };
+  if (late || std::none_of(homes.begin(), homes.end(), is_away)) return false;
   uint32_t spaces = 0;
   for (const PlannedNode& node : plan_.nodes_) spaces |= 1U << node.space;
   spaces &= ~(1U << kHostSpace);
   const auto lives_there = [&](uint8_t home) { return (spaces >> home & 1) != 0; };
-  return !late && (spaces & (spaces - 1)) == 0 &&
-         std::any_of(homes.begin(), homes.end(), lives_there);
+  return (spaces & (spaces - 1)) == 0 && std::any_of(homes.begin(), homes.end(), lives_there);
 }
 
 void Planner::place_states(Span<const uint8_t> homes, Placement* placement) const {

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/backend/backend.h"
 #include "runtime/core/allocator.h"
 #include "runtime/core/fault.h"
+#include "runtime/core/log.h"
 
 namespace lazyrt {
 namespace {
@@ -104,7 +106,9 @@ class SelfTest {
       result_.sample = sample;
       status = locate(sample);
       if (!status.ok()) return status;
-      if (!result_.ok) return result_;
+      if (result_.ok) continue;
+      log_result();
+      return result_;
     }
     return result_;
   }
@@ -173,6 +177,20 @@ class SelfTest {
     const bool ran = run_sample(&*tapped, sample).ok();
     result_.ok = ran && !is_trusted_right && !result_.varies && !result_.is_located;
     return {};
+  }
+
+  void log_result() const {
+    const char* what = result_.varies ? "differs from run to run" : "is wrong";
+    const char* backend = options_.session.backend->name;
+    if (result_.is_located) {
+      const TapPoint& point = result_.point;
+      log_line(LogLevel::kWarning,
+               "self-test of %s: sample %zu %s, first at node %zu (%s) of %.80s", backend,
+               result_.sample, what, point.node, point.op, point.module_path);
+    } else {
+      log_line(LogLevel::kWarning, "self-test of %s: sample %zu %s, at which node is not known",
+               backend, result_.sample, what);
+    }
   }
 
   Status run_trusted(size_t sample, bool* is_right) {

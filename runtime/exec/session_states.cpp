@@ -56,7 +56,11 @@ void SessionStates::begin_on_host(size_t k) {
 void SessionStates::reset() {
   for (size_t k = 0; k < tables_.size(); ++k) {
     tables_[k].is_first = true;
-    if (on_host_ != nullptr) begin_on_host(k);
+    if (on_host_ != nullptr) {
+      begin_on_host(k);
+    } else {
+      were_elsewhere_ = true;
+    }
   }
 }
 
@@ -122,6 +126,7 @@ Fault SessionStates::bring(size_t k, int space) {
       slot.backend->device->copy_in(slot.services, place_in(k, space), from, table.view.bytes()));
   table.space = static_cast<uint8_t>(space);
   table.is_first = false;
+  were_elsewhere_ = true;
   return {};
 }
 
@@ -129,6 +134,7 @@ void SessionStates::changed(size_t k, int space) {
   if (kDevices && space == mapped_) space = kHostSpace;
   tables_[k].space = static_cast<uint8_t>(space);
   tables_[k].is_on_host = space == kHostSpace;
+  were_elsewhere_ = were_elsewhere_ || space != kHostSpace;
   tables_[k].is_first = false;
 }
 

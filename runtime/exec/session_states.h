@@ -35,6 +35,8 @@ class SessionStates {
   Fault make_in(int slot, CountedMemory* counted);
   bool is_made() const { return !tables_.empty(); }
   size_t count() const { return tables_.size(); }
+  /// False: the content of all has been on the host alone so far.
+  bool were_elsewhere() const { return were_elsewhere_; }
   /// In spaces of devices, and what the host has beside them. From any thread.
   uint64_t device_bytes() const { return read_counter(device_bytes_); }
   uint64_t host_bytes() const { return read_counter(host_bytes_); }
@@ -87,6 +89,7 @@ class SessionStates {
   uint64_t host_bytes_ = 0;    ///< atomic
   Block block_{};
   uint8_t* on_host_ = nullptr;
+  bool were_elsewhere_ = false;
   uint8_t mapped_ = kHostSpace;  ///< the space whose memory the host has
   std::array<DeviceBlock, kDeviceSlots> device_blocks_;
   Span<uint64_t> offsets_;  ///< per state

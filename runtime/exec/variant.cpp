@@ -143,8 +143,10 @@ Fault Variant::make_values(const fb::Method& method, const SharedMemory& memory,
   steps_ = pool_->make<Step>(steps);
   device_steps_ = pool_->make<DeviceStep>(plan_.device_step_count());
   times_ = pool_->make<NodeTime>(profile ? steps : 0);
-  for (Span<uint64_t>* times : {&node_times_, &last_times_})
-    *times = pool_->make<uint64_t>(profile && !device_steps_.empty() ? plan_.nodes().size() : 0);
+  if (kDevices && profile && !device_steps_.empty()) {
+    for (Span<uint64_t>* times : {&node_times_, &last_times_})
+      *times = pool_->make<uint64_t>(plan_.nodes().size());
+  }
   LAZYRT_RETURN_IF_ERROR(list_interface(method));
   LAZYRT_RETURN_IF_ERROR(find_movables(method));
   place_values(method, memory);

@@ -12,6 +12,7 @@
 #include "tests/fuzz/api_walk.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/fuzz/exactness.h"
+#include "tests/fuzz/fast_backend.h"
 #include "tests/fuzz/patch_edit.h"
 #include "tests/fuzz/reading_watch.h"
 #include "tests/fuzz/single_node.h"
@@ -101,7 +102,7 @@ class Pair {
 
   SessionOptions options(int b, uint64_t limit) {
     SessionOptions options;
-    options.backend = b == 0 ? cpu_backend() : reference_backend();
+    options.backend = b == 0 ? fast_backend() : reference_backend();
     options.memory_limit = limit;
     options.allocator = meters_[b].hooks();
     options.deadline_nanoseconds = kNanoseconds;

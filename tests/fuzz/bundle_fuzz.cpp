@@ -7,6 +7,7 @@
 
 #include "lazyrt/runtime.h"
 #include "tests/fuzz/api_walk.h"
+#include "tests/fuzz/fast_backend.h"
 #include "tests/fuzz/numbers.h"
 #include "tests/fuzz/reading_watch.h"
 #include "tests/support/bundle_writer.h"
@@ -156,7 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Method method = program->method(i);
     const uint8_t pattern = size == 0 ? 0 : data[size / 2];
     run_method(method, reference_backend(), pattern);
-    run_method(method, cpu_backend(), pattern);
+    run_method(method, fuzz::fast_backend(), pattern);
   }
   return 0;
 }

@@ -329,7 +329,7 @@ class WildPatches {
     int64_t then = draw(target.at, held);
     if (target.type != fb::FieldType::Int64) then = static_cast<int32_t>(then);
     const fb::Symbol& symbol = *m.symbols()->Get(static_cast<uint32_t>(wild.symbol));
-    int64_t size = symbol.min() + static_cast<int64_t>(random_.below(8));
+    int64_t size = std::min(symbol.min(), INT64_MAX - 8) + static_cast<int64_t>(random_.below(8));
     if (size == wild.file_size) ++size;
     test::set_switch(&metadata_, m, wild.number, size, then, held);
   }

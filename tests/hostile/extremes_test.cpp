@@ -6,6 +6,11 @@
 #include <limits>
 #include <stdexcept>
 
+#if LAZYRT_TESTS_VULKAN
+#include <optional>
+
+#include "lazyrt/vulkan.h"
+#endif
 #include "tests/hostile/agreement.h"
 #include "tests/support/meter.h"
 
@@ -587,7 +592,24 @@ void expect_same(const Outcome& a, const Outcome& b) {
   }
 }
 
+#if LAZYRT_TESTS_VULKAN
+/// At the limits that every device has.
+class ExtremeNodes : public testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() {
+    VulkanOptions options;
+    options.fallback = reference_backend();
+    options.mask_to_floor = true;
+    vulkan_.emplace(VulkanBackend::create(options));
+  }
+  static void TearDownTestSuite() { vulkan_.reset(); }
+
+  static std::optional<Result<VulkanBackend>> vulkan_;
+};
+std::optional<Result<VulkanBackend>> ExtremeNodes::vulkan_;
+#else
 class ExtremeNodes : public testing::TestWithParam<Case> {};
+#endif
 
 TEST_P(ExtremeNodes, AreAnsweredAlike) {
   Extreme method;
@@ -606,6 +628,11 @@ TEST_P(ExtremeNodes, AreAnsweredAlike) {
     const Outcome wanted = with(reference_backend(), 1);
     expect_same(with(cpu_backend(), 1), wanted);
     expect_same(with(cpu_backend(), 3), wanted);
+#if LAZYRT_TESTS_VULKAN
+    SCOPED_TRACE("on vulkan");
+    ASSERT_TRUE(vulkan_->ok()) << vulkan_->status().message();
+    expect_same(with((*vulkan_)->backend(), 1), wanted);
+#endif
   }
 }
 

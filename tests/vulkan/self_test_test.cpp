@@ -2,8 +2,13 @@
 
 #include "lazyrt/self_test.h"
 
-#include <cmath>
+#include <unistd.h>
 
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "lazyrt/log.h"
 #include "runtime/backends/vulkan/recorder.h"
 #include "tests/vulkan/on_vulkan.h"
 
@@ -136,6 +141,51 @@ TEST_F(VulkanSelfTest, RefusesTheOperatorOfAShaderWhoseResultsVary) {
   EXPECT_FALSE(result->ok);
   EXPECT_TRUE(result->varies);
   expect_relu_is_refused(&*backend_, loaded);
+}
+
+/// As of two processes, whose folder is one.
+TEST_F(VulkanSelfTest, KeepsItsVerdictForTheBundle) {
+  const std::string folder = testing::TempDir() + "vulkan_verdicts_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  const WithUnary wrong(keep_negatives);
+  const Loaded loaded(sampled_bundle(), wrong.table());
+  constexpr float kOther[4] = {0, 4, 0, 8.00001F};
+  const Loaded other(sampled_bundle(kOther), wrong.table());
+  VulkanOptions options;
+  options.cache_folder = folder.c_str();
+  options.fallback = cpu_backend();
+  for (int process = 0; process < 3; ++process) {
+    Result<VulkanBackend> backend = VulkanBackend::create(options);
+    ASSERT_TRUE(backend.ok()) << backend.status().message();
+    const Status status = self_test(&*backend, *loaded.program, cpu_backend());
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(backend->submission_count() == 0, process == 1) << "process " << process;
+    ASSERT_EQ(backend->refused_count(), 1u);
+    EXPECT_STREQ(backend->refused(0), "unary");
+    if (process == 1) {
+      ASSERT_TRUE(self_test(&*backend, *other.program, cpu_backend()).ok());
+      EXPECT_NE(backend->submission_count(), 0u) << "another bundle";
+      for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".verdict") std::ofstream(entry.path()) << "damaged";
+      }
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(VulkanSelfTest, LogsWhatItFound) {
+  static std::string lines;
+  lines.clear();
+  set_log_hook([](LogLevel level, const char* line) {
+    if (level == LogLevel::kWarning) lines += line;
+  });
+  const WithUnary wrong(keep_negatives);
+  const Loaded loaded(sampled_bundle(), wrong.table());
+  const Status status = self_test(&*backend_, *loaded.program, cpu_backend());
+  set_log_hook(nullptr);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(
+      lines, testing::HasSubstr("self-test of vulkan: sample 0 is wrong, first at node 1 (unary)"));
 }
 
 TEST_F(VulkanSelfTest, DoesNotBlameADeviceForWhatTheCpuGivesToo) {

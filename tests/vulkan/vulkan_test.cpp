@@ -90,8 +90,9 @@ class OnNodes : public OnVulkan<Param> {
       if (ran.error() != expected.status.error())
         return std::string("status: ") + ran.message() +
                "; reference: " + expected.status.message();
+      EXPECT_THAT(ran.message(), testing::EndsWith(expected.status.message()));
       for (size_t i = 0; ran.ok() && i < expected.outputs.size(); ++i) {
-        const TensorView& view = *session->output(i);
+        const TensorView view = *session->output(i);
         const GuardedTensor actual(view.dtype, view.shape);
         if (view.bytes() != 0) std::memcpy(actual.view().data, view.data, view.bytes());
         const std::string text = difference(expected.outputs[i], actual, c.tolerance);

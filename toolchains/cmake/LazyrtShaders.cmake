@@ -43,3 +43,18 @@ const Shader @stem@_shader = {\"@stem@\", kCode, sizeof(kCode)};
     OBJECT_DEPENDS ${folder}/${stem}.num)
   set(${into} ${${into}} ${folder}/${stem}_shader.cpp PARENT_SCOPE)
 endfunction()
+
+# lazyrt_vulkan_build(into): appends to the list `into` the C++ file of kVulkanBuild.
+function(lazyrt_vulkan_build into)
+  set(out ${LAZYRT_GENERATED_DIR}/shaders/vulkan_build.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/toolchains/cmake/LazyrtVulkanBuild.cmake)
+  set(patterns runtime/backends/vulkan/*.cpp runtime/backends/vulkan/*.h runtime/backends/vulkan/*.inc
+    runtime/backends/vulkan/*.comp runtime/backends/vulkan/*.glsl kernels/*_vk.cpp kernels/*_vk.h kernels/*.comp kernels/*.glsl
+    kernels/functions.inc)
+  list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
+  add_custom_command(OUTPUT ${out} VERBATIM
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${patterns}" -DOUT=${out} -DGLSLC=${LAZYRT_GLSLC} -P ${script}
+    DEPENDS ${files} ${script} COMMENT "Number of the Vulkan backend's build")
+  set(${into} ${${into}} ${out} PARENT_SCOPE)
+endfunction()

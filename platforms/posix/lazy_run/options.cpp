@@ -22,8 +22,8 @@ name is for the first run. Inputs given once are the same in all of them.
 
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
 dtype; of several runs: runs, each with variant and outputs), literals, states, variants (inputs, guards), the variant that ran, samples and their errors (types: of an output that has another dtype or shape),
-taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
-that turned a run away from its variant, and how often). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
+taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), self_test (device; refused: operators that the cpu runs), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
+that turned a run away from its variant, and how often). Of --list-devices: devices, reason (there are none). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
 the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
 of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
 Of texts that many entries may share (modules, files, guards, names in samples, variants and taps) at most 200 bytes are given, then "...".
@@ -50,7 +50,7 @@ std::pair<std::string, std::string> split_input(const std::string& text) {
 }
 
 void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
-  app->add_option("bundle", o->bundle, "The .lzb file")->required();
+  app->add_option("bundle", o->bundle, "The .lzb file");
   app->add_option(
          "--input", *inputs,
          "NAME=FILE.npy, once for each input; an input given several times has a file for each of "
@@ -76,6 +76,16 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
       ->capture_default_str();
   app->add_option("--device", o->device, "The number of Vulkan's device; default: the fastest kind")
       ->check(CLI::Range(0, 255));
+  app->add_flag(
+      "--list-devices", o->list_devices,
+      "Runs nothing: lists Vulkan's devices with their numbers, and why one cannot be used");
+  app->add_option("--cache", o->cache,
+                  "A folder, made if there is none, for what Vulkan keeps between runs: compiled "
+                  "pipelines, verdicts of self-tests");
+  app->add_flag(
+      "--self-test", o->self_test,
+      "Runs the bundle's samples on Vulkan first; what computes a wrong result there runs "
+      "on the cpu. With --cache once for a device, driver and bundle");
   app->add_option("--threads", o->threads, "Threads, the calling one included")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
@@ -118,6 +128,10 @@ bool parse_options(int argc, char** argv, Options* options, ExitCode* code) {
   try {
     app.parse(argc, argv);
     for (const std::string& text : inputs) options->inputs.push_back(split_input(text));
+    if (options->bundle.empty() && !options->list_devices) throw CLI::RequiredError("bundle");
+    const bool is_on_vulkan = options->backend == "vulkan" || options->backend == "auto";
+    if (options->self_test && !is_on_vulkan)
+      throw CLI::ValidationError("--self-test", "it tests --backend vulkan or auto");
     if (!options->inputs.empty() && !options->input_dir.empty()) {
       throw CLI::ValidationError("--input", "it excludes --input-dir");
     }

@@ -20,7 +20,10 @@ struct Options {
   std::vector<std::string> taps;  ///< --tap, selectors of values
   std::string trace;              ///< --trace, a file; empty: none
   std::string backend = "cpu";
-  int device = -1;  ///< of Vulkan's; -1: the fastest kind
+  int device = -1;    ///< of Vulkan's; -1: the fastest kind
+  std::string cache;  ///< a folder for what Vulkan keeps between runs; empty: none
+  bool self_test = false;
+  bool list_devices = false;  ///< list Vulkan's devices instead of running
   int threads = 1;
   double bench_seconds = 0;      ///< 0: no benchmark
   double tolerance = 1e-4;       ///< relative to the largest expected value

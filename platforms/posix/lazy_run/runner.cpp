@@ -74,6 +74,7 @@ class Runner {
         begin_ms_(start()),
         program_(surroundings.open()),
         method_(find_method(program_, options.method)),
+        self_test_(surroundings.self_test ? surroundings.self_test(program_) : Json()),
         session_(make_session(method_, options, surroundings.backend,
                               observers_.is_active ? &observers_.watch : nullptr)) {
     times_.load_ms = now_ms() - begin_ms_;
@@ -309,6 +310,7 @@ class Runner {
     JsonStream json(around_.out);
     json.begin_object();
     describe(method_, session_, options_, &json);
+    if (!self_test_.is_null()) json.member("self_test", self_test_);
     add_results(&json);
     if (observers_.taps.has_selectors()) observers_.taps.add_to(&json);
     if (options_.profile) add_profile(session_, &json);
@@ -324,6 +326,7 @@ class Runner {
   double begin_ms_;
   Program program_;
   Method method_;
+  Json self_test_;  ///< null: none was asked for
   Session session_;
   StartTimes times_;
 };

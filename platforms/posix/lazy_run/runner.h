@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lazyrt/runtime.h"
+#include "platforms/posix/lazy_run/json_stream.h"
 #include "platforms/posix/lazy_run/options.h"
 
 namespace lazyrt::run {
@@ -13,6 +14,8 @@ namespace lazyrt::run {
 struct Surroundings {
   std::function<Program()> open;  ///< the bundle that the options name; throws a Failure
   const Backend* backend = nullptr;
+  /// Runs the self-test that is asked for, and gives `self_test` of the JSON; may be empty.
+  std::function<Json(const Program&)> self_test;
   std::FILE* out = nullptr;                       ///< as stdout
   std::FILE* err = nullptr;                       ///< as stderr
   std::function<void(const std::string&)> phase;  ///< hears what begins, e.g. "loading model.lzb"

@@ -10,14 +10,7 @@ Fault missing(Word name) {
                name);
 }
 
-}  // namespace
-
-#define LAZYRT_VK_FIND(get, object, name)                              \
-  api->name = reinterpret_cast<PFN_vk##name>(get(object, "vk" #name)); \
-  if (api->name == nullptr) return missing("vk" #name);
-#define LAZYRT_VK_SKIP(name)
-
-Fault load_global_functions(VulkanApi* api) {
+Fault open_system_loader(VulkanApi* api) {
   constexpr const char* kNames[] = {
 #if defined(_WIN32)
     "vulkan-1.dll",
@@ -36,7 +29,19 @@ Fault load_global_functions(VulkanApi* api) {
                  kNames[0]);
   api->get_instance_proc_addr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
       platform_library_symbol(api->library, "vkGetInstanceProcAddr"));
-  if (api->get_instance_proc_addr == nullptr) return missing("vkGetInstanceProcAddr");
+  return api->get_instance_proc_addr == nullptr ? missing("vkGetInstanceProcAddr") : Fault();
+}
+
+}  // namespace
+
+#define LAZYRT_VK_FIND(get, object, name)                              \
+  api->name = reinterpret_cast<PFN_vk##name>(get(object, "vk" #name)); \
+  if (api->name == nullptr) return missing("vk" #name);
+#define LAZYRT_VK_SKIP(name)
+
+Fault load_global_functions(VulkanApi* api, PFN_vkGetInstanceProcAddr given) {
+  api->get_instance_proc_addr = given;
+  if (given == nullptr) LAZYRT_RETURN_IF_ERROR(open_system_loader(api));
 #define LAZYRT_VK_GLOBAL(name) LAZYRT_VK_FIND(api->get_instance_proc_addr, nullptr, name)
 #define LAZYRT_VK_INSTANCE LAZYRT_VK_SKIP
 #define LAZYRT_VK_DEVICE LAZYRT_VK_SKIP

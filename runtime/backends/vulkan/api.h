@@ -24,8 +24,9 @@ struct VulkanApi {
 #undef LAZYRT_VK_DEVICE
 };
 
-/// Opens the system's loader and finds the functions of the loader. kUnsupported: there is none.
-Fault load_global_functions(VulkanApi* api);
+/// Finds the functions of the loader: of the one whose vkGetInstanceProcAddr is given, else of the
+/// system's. kUnsupported: there is none.
+Fault load_global_functions(VulkanApi* api, PFN_vkGetInstanceProcAddr given = nullptr);
 Fault load_instance_functions(VulkanApi* api, VkInstance instance);
 Fault load_device_functions(VulkanApi* api, VkDevice device);
 void close_loader(VulkanApi* api);

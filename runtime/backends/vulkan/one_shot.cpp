@@ -34,9 +34,7 @@ Fault run(VulkanDevice* device, VkBuffer from, const VkBufferCopy& region, VkBuf
   submit.commandBufferCount = 1;
   submit.pCommandBuffers = &buffer;
   LAZYRT_RETURN_IF_ERROR(device->submit(submit, made->fence));
-  LAZYRT_VK_RETURN_IF_ERROR(api, WaitForFences, device->handle(), 1, &made->fence, VK_TRUE,
-                            UINT64_MAX);
-  return {};
+  return device->wait(made->fence);
 }
 
 }  // namespace

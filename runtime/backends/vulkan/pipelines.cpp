@@ -1,8 +1,24 @@
 #include "runtime/backends/vulkan/pipelines.h"
 
-#include <cstring>
+#include <algorithm>
+
+#include "schema/bundle_file.h"
 
 namespace lazyrt {
+namespace {
+
+/// Whether a driver's own header before its data says that it is for this device.
+bool is_of(const VkPhysicalDeviceProperties& device, Span<const uint8_t> data) {
+  VkPipelineCacheHeaderVersionOne header;
+  if (data.size() < sizeof(header)) return false;
+  std::memcpy(&header, data.data(), sizeof(header));
+  return header.headerSize >= sizeof(header) && header.headerSize <= data.size() &&
+         header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+         header.vendorID == device.vendorID && header.deviceID == device.deviceID &&
+         std::memcmp(header.pipelineCacheUUID, device.pipelineCacheUUID, VK_UUID_SIZE) == 0;
+}
+
+}  // namespace
 
 VulkanPipelines::~VulkanPipelines() {
   const VulkanApi& api = device_.api();
@@ -11,6 +27,11 @@ VulkanPipelines::~VulkanPipelines() {
   if (layout_ != VK_NULL_HANDLE) api.DestroyPipelineLayout(device_.handle(), layout_, nullptr);
   if (set_layout_ != VK_NULL_HANDLE)
     api.DestroyDescriptorSetLayout(device_.handle(), set_layout_, nullptr);
+}
+
+Fault VulkanPipelines::open() {
+  LAZYRT_RETURN_IF_ERROR(make_layouts());
+  return make_cache();
 }
 
 Fault VulkanPipelines::make_layouts() {
@@ -31,9 +52,56 @@ Fault VulkanPipelines::make_layouts() {
   layout.pPushConstantRanges = &range;
   LAZYRT_VK_RETURN_IF_ERROR(api, CreatePipelineLayout, device_.handle(), &layout, nullptr,
                             &layout_);
-  const VkPipelineCacheCreateInfo cache = {VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
-  LAZYRT_VK_RETURN_IF_ERROR(api, CreatePipelineCache, device_.handle(), &cache, nullptr, &cache_);
   return {};
+}
+
+Fault VulkanPipelines::make_cache() {
+  const VulkanApi& api = device_.api();
+  VkPipelineCacheCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  VulkanCacheFile file;
+  kept_.read(VulkanCache::Kind::kPipelines, 0, &file);
+  if (file.exists()) {
+    const Span<const uint8_t> data = file.content();
+    info.initialDataSize = data.size();
+    info.pInitialData = data.data();
+    if (is_of(device_.physical().properties, data) &&
+        api.CreatePipelineCache(device_.handle(), &info, nullptr, &cache_) == VK_SUCCESS) {
+      kept_checksum_ = Checksum64::of(data.data(), data.size());
+      return {};
+    }
+    kept_.report(Status(Error::kIo, "the driver does not take the pipelines that it gave"));
+    info.initialDataSize = 0;
+  }
+  LAZYRT_VK_RETURN_IF_ERROR(api, CreatePipelineCache, device_.handle(), &info, nullptr, &cache_);
+  return {};
+}
+
+Status VulkanPipelines::save() {
+  if (!kept_.is_open()) return {};
+  const VulkanApi& api = device_.api();
+  const Lock lock(mutex_);  // no pipeline is added between the two calls
+  size_t bytes = 0;
+  Status status = vulkan_fault(api.GetPipelineCacheData(device_.handle(), cache_, &bytes, nullptr),
+                               "vkGetPipelineCacheData");
+  if (!status.ok()) return status;
+  auto* data = static_cast<uint8_t*>(
+      allocator_.allocate(allocator_.context, bytes, alignof(std::max_align_t)));
+  if (data == nullptr)
+    return Status(Error::kOutOfMemory, "no memory for the data of a pipeline cache");
+  status = write(data, bytes);
+  allocator_.release(allocator_.context, data);
+  return status;
+}
+
+Status VulkanPipelines::write(uint8_t* data, size_t bytes) {
+  LAZYRT_RETURN_IF_ERROR(
+      vulkan_fault(device_.api().GetPipelineCacheData(device_.handle(), cache_, &bytes, data),
+                   "vkGetPipelineCacheData"));
+  const uint64_t checksum = Checksum64::of(data, bytes);
+  if (checksum == kept_checksum_) return {};
+  const Status status = kept_.write(VulkanCache::Kind::kPipelines, 0, {data, bytes}, allocator_);
+  if (status.ok()) kept_checksum_ = checksum;
+  return status;
 }
 
 size_t VulkanPipelines::count() {
@@ -45,8 +113,8 @@ Fault VulkanPipelines::find_or_make(const Shader& shader, Span<const uint32_t> c
                                     VkPipeline* pipeline) {
   const Lock lock(mutex_);
   for (const Made& made : pipelines_) {
-    if (made.shader == &shader && made.constant_count == constants.size() &&
-        std::memcmp(made.constants, constants.data(), constants.size() * sizeof(uint32_t)) == 0) {
+    if (made.shader == &shader && std::equal(constants.begin(), constants.end(), made.constants,
+                                             made.constants + made.constant_count)) {
       *pipeline = made.pipeline;
       return {};
     }

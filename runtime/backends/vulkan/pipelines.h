@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lazyrt/span.h"
+#include "runtime/backends/vulkan/cache.h"
 #include "runtime/backends/vulkan/device.h"
 #include "runtime/backends/vulkan/list.h"
 #include "runtime/backends/vulkan/shader.h"
@@ -16,14 +17,16 @@ constexpr size_t kMostConstants = 12;
 /// storage buffers, 128 bytes of push constants. Safe to use from any thread.
 class VulkanPipelines {
  public:
-  VulkanPipelines(const VulkanDevice& device, const Allocator& allocator)
-      : device_(device), pipelines_(allocator) {}
+  VulkanPipelines(const VulkanDevice& device, VulkanCache* cache, const Allocator& allocator)
+      : device_(device), kept_(*cache), allocator_(allocator), pipelines_(allocator) {}
   VulkanPipelines(const VulkanPipelines&) = delete;
   VulkanPipelines& operator=(const VulkanPipelines&) = delete;
   ~VulkanPipelines();
 
-  /// REQUIRES: called once, before the rest.
-  Fault make_layouts();
+  /// With what the cache has kept. REQUIRES: called once, before the rest.
+  Fault open();
+  /// Writes what the driver knows of the pipelines to the cache, unless it came from there.
+  Status save();
   /// REQUIRES: at most kMostConstants constants.
   Fault find_or_make(const Shader& shader, Span<const uint32_t> constants, VkPipeline* pipeline);
   VkPipelineLayout layout() const { return layout_; }
@@ -39,11 +42,17 @@ class VulkanPipelines {
     VkPipeline pipeline;
   };
   Fault make(Made* made) const;
+  Fault make_layouts();
+  Fault make_cache();
+  Status write(uint8_t* data, size_t bytes);
 
   const VulkanDevice& device_;
+  VulkanCache& kept_;
+  const Allocator allocator_;
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
+  uint64_t kept_checksum_ = 0;  ///< of the cache's data as it was last read or written
   Mutex mutex_;
   List<Made> pipelines_;
 };

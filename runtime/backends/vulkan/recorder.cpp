@@ -29,7 +29,7 @@ void Recorder::begin(const void* error_word) {
   commands_.clear();
   ranges_.clear();
   failures_.clear();
-  since_barrier_ = dispatches_ = nodes_ = 0;
+  since_barrier_ = dispatches_ = nodes_ = may_fail_ = 0;
   error_word_ = error_word;
 }
 
@@ -62,13 +62,17 @@ void Recorder::swap_commands(Recorder& other) {
 void Recorder::begin_node(size_t node, const char* op) {
   node_ = node;
   op_ = op;
-  node_failures_ = 0;
   ++nodes_;
 }
 
-Fault Recorder::failure(Error error, Word text, uint32_t* code) {
-  *code = static_cast<uint32_t>(node_ + 1) << 4 | ++node_failures_;
-  return failures_.append({*code, error, text, node_, op_});
+/// Codes follow the order of nodes, and those given out between two barriers have slots of their
+/// own. Behind a barrier a slot is used again: no shader writes into it once an earlier node
+/// failed.
+Fault Recorder::failure(const ShaderFault& fault, uint32_t* code) {
+  const auto slot = static_cast<uint32_t>(failures_.size() % ErrorBlock::kSlots);
+  *code = static_cast<uint32_t>(node_ + 1) * ErrorBlock::kSlots + slot;
+  ++may_fail_;
+  return failures_.append({*code, fault, node_, op_});
 }
 
 const Recorder::Failure* Recorder::find_failure(uint32_t code) const {
@@ -137,17 +141,23 @@ Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
   return commands_.append(command);
 }
 
-/// Whether what the ranges from `first` on touch was touched since the last barrier.
+/// Whether what the ranges from `first` on touch was touched since the last barrier, or there is no
+/// slot left for an error.
 bool Recorder::must_wait(size_t first) {
+  const bool waits = may_fail_ > ErrorBlock::kSlots || is_touched(first);
+  if (!waits) return false;
+  since_barrier_ = first;
+  may_fail_ = std::min(may_fail_, 1U);  // the last code may be of this command
+  return true;
+}
+
+bool Recorder::is_touched(size_t first) const {
   for (size_t i = first; i < ranges_.size(); ++i) {
     for (size_t k = since_barrier_; k < first; ++k) {
       const bool overlap = ranges_[i].begin < ranges_[k].end && ranges_[k].begin < ranges_[i].end;
       // Error words are set atomically, in any order.
       const bool same_word = reinterpret_cast<const void*>(ranges_[i].begin) == error_word_;
-      if (overlap && !same_word && (ranges_[i].is_written || ranges_[k].is_written)) {
-        since_barrier_ = first;
-        return true;
-      }
+      if (overlap && !same_word && (ranges_[i].is_written || ranges_[k].is_written)) return true;
     }
   }
   return false;

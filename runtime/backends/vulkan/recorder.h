@@ -37,6 +37,26 @@ constexpr uint32_t kLinearGroup = 64;
 /// What a push block may have: the first 16 of the 128 bytes say where operands begin.
 constexpr size_t kMostPushBytes = kPushBytes - 16;
 
+/// How the error of a check in a shader is made, from what the shader found.
+struct ShaderFault {
+  Fault (*make)(const ShaderFault& fault, int64_t position, int64_t value);
+  Word what;  ///< the operator or function that checks
+  int64_t low = 0, high = 0;
+};
+
+/// What the shaders of a session have found (error.glsl). All bits are ones before.
+struct ErrorBlock {
+  static constexpr uint32_t kNoError = UINT32_MAX;
+  static constexpr uint32_t kSlots = 16;
+
+  uint32_t code;  ///< the least of those that failed
+  /// The slot of a code is code % kSlots: the first position that is wrong, and the value there.
+  struct Slot {
+    uint32_t position, value_low, value_high;
+  };
+  Slot slots[kSlots];
+};
+
 /// The commands of a segment, in the order in which they are recorded. A command sees what earlier
 /// ones wrote: barriers are set where ranges overlap.
 class Recorder {
@@ -72,20 +92,17 @@ class Recorder {
   /// Workgroups of kLinearGroup for so many invocations, in two dimensions where one is too short.
   VulkanGroups linear(uint64_t invocations) const;
 
-  /// The binding of the error word, for shaders that include error.glsl.
-  VulkanOperand error_word() const { return updates(error_word_, kErrorBytes); }
+  /// The binding of the ErrorBlock, for shaders that include error.glsl.
+  VulkanOperand error_word() const { return updates(error_word_, sizeof(ErrorBlock)); }
   /// The number to push so that fail() in the shader ends the run with this error of this node.
-  /// `text` is a literal. REQUIRES: at most 15 for a node.
-  Fault failure(Error error, Word text, uint32_t* code);
+  /// REQUIRES: the next dispatch is the shader's, and it is the node's only one that may fail.
+  Fault failure(const ShaderFault& fault, uint32_t* code);
 
   // For segments.
 
-  static constexpr uint64_t kErrorBytes = 4;
-  static constexpr uint32_t kNoError = UINT32_MAX;  ///< what the error word is before
   struct Failure {
     uint32_t code;
-    Error error;
-    Word text;
+    ShaderFault fault;
     size_t node;
     const char* op;
   };
@@ -122,6 +139,7 @@ class Recorder {
   };
   Fault add(Command command, Span<const VulkanOperand> operands);
   bool must_wait(size_t first_range);
+  bool is_touched(size_t first_range) const;
   void emit_copy(const Command& command, VkCommandBuffer buffer) const;
   Fault emit_dispatch(const Command& command, VkCommandBuffer buffer, VkDescriptorPool pool) const;
 
@@ -136,7 +154,7 @@ class Recorder {
   const void* error_word_ = nullptr;
   size_t node_ = 0;
   const char* op_ = "";
-  uint32_t node_failures_ = 0;
+  uint32_t may_fail_ = 0;  ///< codes given out since the last barrier
 };
 
 /// In `run` of a kernel for Vulkan, which records; `context.inputs` and `outputs` have addresses of

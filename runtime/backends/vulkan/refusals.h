@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "lazyrt/span.h"
 #include "runtime/core/fault.h"
 #include "runtime/platform/threads.h"
 
@@ -11,6 +12,7 @@ namespace lazyrt {
 class VulkanRefusals {
  public:
   static constexpr size_t kMostOps = 64, kMostName = 32;
+  static constexpr size_t kMostBytes = kMostOps * kMostName;
 
   /// "": all operators.
   Fault add(const char* op) {
@@ -24,8 +26,10 @@ class VulkanRefusals {
   /// kUnsupported: it is refused.
   Fault check(const char* op) const {
     const Lock lock(mutex_);
-    if (!find(op) && !find("")) return {};
-    return Fault(Error::kUnsupported, "%s failed the self-test on this device", op);
+    if (find(op)) return Fault(Error::kUnsupported, "%s failed the self-test on this device", op);
+    if (!find("")) return {};
+    return Fault(Error::kUnsupported,
+                 "this device failed the self-test, by which operator is not known");
   }
   size_t count() const {
     const Lock lock(mutex_);
@@ -33,6 +37,29 @@ class VulkanRefusals {
   }
   /// REQUIRES: i < count().
   const char* name(size_t i) const { return names_[i]; }
+
+  /// The names, each with a zero behind it; returns how many bytes they are.
+  size_t write(uint8_t (&bytes)[kMostBytes]) const {
+    const Lock lock(mutex_);
+    size_t size = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      const size_t length = std::strlen(names_[i]) + 1;
+      std::memcpy(bytes + size, names_[i], length);
+      size += length;
+    }
+    return size;
+  }
+  /// Adds what write() gave. kIo: it gave something else.
+  Fault read(Span<const uint8_t> bytes) {
+    while (!bytes.empty()) {
+      const void* end = std::memchr(bytes.data(), 0, bytes.size());
+      if (end == nullptr) return Fault(Error::kIo, "a name without an end");
+      LAZYRT_RETURN_IF_ERROR(add(reinterpret_cast<const char*>(bytes.data())));
+      const auto length = static_cast<size_t>(static_cast<const uint8_t*>(end) - bytes.data()) + 1;
+      bytes = bytes.subspan(length, bytes.size() - length);
+    }
+    return {};
+  }
 
  private:
   bool find(const char* op) const {

@@ -100,7 +100,7 @@ Fault VulkanSegment::bind(Span<const TensorView> given, void* workspace) {
 Fault VulkanSegment::times(Span<uint64_t> nanoseconds) const {
   for (uint64_t& time : nanoseconds) time = 0;
   if (!has_work_) return {};
-  const double period = session_.device().properties().limits.timestampPeriod;
+  const double period = session_.device().physical().properties.limits.timestampPeriod;
   uint64_t begin = 0;
   for (uint32_t i = 0; i <= nanoseconds.size(); ++i) {
     uint64_t ticks = 0;

@@ -61,13 +61,12 @@ Fault VulkanSession::make() {
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = gpu.queue_family();
   LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, gpu.handle(), &pool, nullptr, &pool_);
-  const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  LAZYRT_VK_RETURN_IF_ERROR(api_, CreateFence, gpu.handle(), &fence, nullptr, &fence_);
-  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(Recorder::kErrorBytes, &error_word_));
+  LAZYRT_RETURN_IF_ERROR(make_fence());
+  LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(sizeof(ErrorBlock), &error_word_));
   VulkanPlace word;
-  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, Recorder::kErrorBytes, &word));
-  error_mapped_ = reinterpret_cast<uint32_t*>(word.mapped);
-  *error_mapped_ = Recorder::kNoError;
+  LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, sizeof(ErrorBlock), &word));
+  error_mapped_ = reinterpret_cast<ErrorBlock*>(word.mapped);
+  std::memset(error_mapped_, 0xff, sizeof(ErrorBlock));
   copies_.begin(error_word_);
   return {};
 }
@@ -79,8 +78,9 @@ Fault VulkanSession::end_copies() {
   const uint64_t generation = program_.memory().generation();
   if (batch.generation != generation || !batch.commands.is_same_as(copies_)) {
     batch.commands.swap_commands(copies_);
-    batch.generation = generation;
+    batch.generation = kNotRecorded;
     LAZYRT_RETURN_IF_ERROR(batch.recording.record(device(), pool_, batch.commands, false));
+    batch.generation = generation;
   }
   ++batches_used_;
   copies_.begin(error_word_);
@@ -214,8 +214,8 @@ Fault VulkanSession::wait(size_t* node) {
 }
 
 void VulkanSession::drain() {
-  if (is_idle() && readbacks_.empty()) return;
-  const Fault fault = is_idle() ? Fault() : finish();
+  if (is_idle() && readbacks_.empty() && !is_lost_) return;
+  const Fault fault = is_idle() && !is_lost_ ? Fault() : finish();
   error_.add(fault);
   for (const Readback& readback : readbacks_)
     std::memcpy(readback.to, readback.mapped, static_cast<size_t>(readback.bytes));
@@ -228,23 +228,42 @@ void VulkanSession::drain() {
 }
 
 Fault VulkanSession::finish() {
-  const VkDevice handle = device().handle();
-  const Fault started = start(fence_);
+  if (is_lost_) return Fault(Error::kInternal, "the device is lost: make the backend anew");
+  FirstFault first;
+  first.add(submit_and_wait());
+  // What was flushed before the error is still running.
+  if (!first.ok() && is_running_) is_lost_ = !device().wait_idle().ok();
   is_running_ = false;
-  LAZYRT_RETURN_IF_ERROR(started);
-  LAZYRT_VK_RETURN_IF_ERROR(api_, WaitForFences, handle, 1, &fence_, VK_TRUE, UINT64_MAX);
-  LAZYRT_VK_RETURN_IF_ERROR(api_, ResetFences, handle, 1, &fence_);
+  LAZYRT_RETURN_IF_ERROR(first);
   return read_error_word();
 }
 
+Fault VulkanSession::submit_and_wait() {
+  if (fence_ == VK_NULL_HANDLE) LAZYRT_RETURN_IF_ERROR(make_fence());
+  LAZYRT_RETURN_IF_ERROR(start(fence_));
+  const Fault waited = device().wait(fence_);
+  if (waited.ok() && api_.ResetFences(device().handle(), 1, &fence_) == VK_SUCCESS) return {};
+  api_.DestroyFence(device().handle(), fence_, nullptr);  // the next run makes another
+  fence_ = VK_NULL_HANDLE;
+  return waited;
+}
+
+Fault VulkanSession::make_fence() {
+  const VkFenceCreateInfo info = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  return vulkan_fault(api_.CreateFence(device().handle(), &info, nullptr, &fence_),
+                      "vkCreateFence");
+}
+
 Fault VulkanSession::read_error_word() {
-  const uint32_t code = *error_mapped_;
-  if (code == Recorder::kNoError) return {};
-  *error_mapped_ = Recorder::kNoError;
+  const uint32_t code = error_mapped_->code;
+  if (code == ErrorBlock::kNoError) return {};
+  const ErrorBlock::Slot found = error_mapped_->slots[code % ErrorBlock::kSlots];
+  const auto value = static_cast<int64_t>(uint64_t{found.value_high} << 32 | found.value_low);
+  std::memset(error_mapped_, 0xff, sizeof(ErrorBlock));
   for (const VulkanSegment* segment : segments_) {
     if (const Recorder::Failure* failure = segment->find_failure(code)) {
       if (error_.ok()) error_node_ = failure->node;
-      return Fault(failure->error, failure->text)
+      return failure->fault.make(failure->fault, found.position, value)
           .with_context("node %zu (%s)", failure->node, failure->op);
     }
   }

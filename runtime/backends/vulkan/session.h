@@ -46,13 +46,15 @@ class VulkanSession {
     bool is_staged;
   };
 
+  static constexpr uint64_t kNotRecorded = UINT64_MAX;
+
   /// Copies between segments as they were recorded: a run that copies the same records nothing.
   struct CopyBatch {
     CopyBatch(VulkanProgram* program, const Allocator& allocator)
         : commands(program->device(), &program->pipelines(), &program->memory(), allocator) {}
     Recorder commands;
     Recording recording;
-    uint64_t generation = 0;  ///< of the memory
+    uint64_t generation = kNotRecorded;  ///< of the memory
   };
 
   bool is_idle() const { return !is_running_ && queued_.empty() && !copies_.has_commands(); }
@@ -67,6 +69,8 @@ class VulkanSession {
   /// Submits what is queued, waits for it, and keeps the first error.
   void drain();
   Fault finish();
+  Fault submit_and_wait();
+  Fault make_fence();
   Fault read_error_word();
 
   VulkanProgram& program_;
@@ -76,7 +80,7 @@ class VulkanSession {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
   void* error_word_ = nullptr;
-  uint32_t* error_mapped_ = nullptr;
+  ErrorBlock* error_mapped_ = nullptr;
   void* staging_ = nullptr;
   uint8_t* staging_mapped_ = nullptr;
   uint64_t staging_bytes_ = 0, staged_ = 0;
@@ -87,6 +91,7 @@ class VulkanSession {
   List<const VulkanSegment*> segments_;  ///< queued or running
   List<Readback> readbacks_;
   bool is_running_ = false;
+  bool is_lost_ = false;  ///< the device, and with it all that was there
   FirstFault error_;
   size_t error_node_ = 0;
 };

@@ -8,9 +8,10 @@ namespace lazyrt {
 
 class VulkanBackendState : public Backend {
  public:
-  VulkanBackendState() : pipelines(gpu, platform_allocator()) {}
+  VulkanBackendState() : pipelines(gpu, &cache, platform_allocator()) {}
 
   mutable VulkanDevice gpu;
+  mutable VulkanCache cache;
   mutable VulkanPipelines pipelines;
 };
 
@@ -140,9 +141,9 @@ constexpr Device device_of(bool has_clock) {
 constexpr Device kDevices[] = {device_of(false), device_of(true)};
 
 Fault make_state(const VulkanOptions& options, VulkanBackendState* state) {
-  LAZYRT_RETURN_IF_ERROR(
-      state->gpu.open({options.device, options.mask_to_floor, options.force_staging}));
-  LAZYRT_RETURN_IF_ERROR(state->pipelines.make_layouts());
+  LAZYRT_RETURN_IF_ERROR(state->gpu.open(options));
+  LAZYRT_RETURN_IF_ERROR(state->cache.open(options.cache_folder, state->gpu.physical()));
+  LAZYRT_RETURN_IF_ERROR(state->pipelines.open());
   state->name = "vulkan";
   state->open = open;
   state->close = close;
@@ -166,14 +167,37 @@ Result<VulkanBackend> VulkanBackend::create(const VulkanOptions& options) {
   return out;
 }
 
-VulkanBackend::~VulkanBackend() { destroy_object(state_, platform_allocator()); }
+VulkanBackend::~VulkanBackend() {
+  if (state_ != nullptr && state_->pipelines.count() != 0) (void)save_pipelines();
+  destroy_object(state_, platform_allocator());
+}
 
 const Backend* VulkanBackend::backend() const { return state_; }
-const char* VulkanBackend::device_name() const { return state_->gpu.properties().deviceName; }
+const char* VulkanBackend::device_name() const {
+  return state_->gpu.physical().properties.deviceName;
+}
 size_t VulkanBackend::pipeline_count() const { return state_->pipelines.count(); }
 uint64_t VulkanBackend::submission_count() const { return state_->gpu.submissions(); }
+Status VulkanBackend::save_pipelines() { return state_->pipelines.save(); }
+Status VulkanBackend::cache_status() const { return state_->cache.status(); }
 Status VulkanBackend::refuse(const char* op) { return state_->gpu.refusals().add(op); }
 size_t VulkanBackend::refused_count() const { return state_->gpu.refusals().count(); }
 const char* VulkanBackend::refused(size_t i) const { return state_->gpu.refusals().name(i); }
+
+bool VulkanBackend::recall_verdict(uint64_t bundle) {
+  VulkanCacheFile file;
+  state_->cache.read(VulkanCache::Kind::kVerdict, bundle, &file);
+  if (!file.exists()) return false;
+  const Fault fault = state_->gpu.refusals().read(file.content());
+  if (!fault.ok()) state_->cache.report(fault.with_context("the verdict of a self-test"));
+  return fault.ok();
+}
+
+Status VulkanBackend::keep_verdict(uint64_t bundle) {
+  uint8_t bytes[VulkanRefusals::kMostBytes];
+  const size_t size = state_->gpu.refusals().write(bytes);
+  return state_->cache.write(VulkanCache::Kind::kVerdict, bundle, {bytes, size},
+                             platform_allocator());
+}
 
 }  // namespace lazyrt

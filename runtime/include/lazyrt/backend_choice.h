@@ -20,6 +20,9 @@ class BackendChoice {
   /// All names, "cpu" first; what this library lacks is among them and says so in find().
   static constexpr const char* kNames[] = {"cpu", "reference", "vulkan", "auto"};
 
+  /// `cache_folder`: VulkanOptions::cache_folder; must stay until find() has opened the device.
+  explicit BackendChoice(const char* cache_folder = nullptr) : cache_folder_(cache_folder) {}
+
   /// "vulkan": what the device refuses, the cpu runs. "auto": vulkan where there is a device, else
   /// cpu. `device`: a number of Vulkan's, or -1 for the fastest kind; REQUIRES: the same in each
   /// call. kInvalidArgument: no such name; kUnsupported: no such device, or built without Vulkan.
@@ -36,6 +39,27 @@ class BackendChoice {
     return status;
   }
 
+#if LAZYRT_HAS_VULKAN
+  /// Whether find() has opened a device of Vulkan.
+  bool is_vulkan_open() const { return vulkan_.has_value(); }
+  /// Proves the device with the bundle's samples before sessions are made on it, and leaves to the
+  /// cpu what it computes wrongly: self_test in lazyrt/vulkan.h. REQUIRES here and below:
+  /// is_vulkan_open().
+  Status self_test(const Program& program) {
+    return lazyrt::self_test(&*vulkan_, program, cpu_backend());
+  }
+  const char* device_name() const { return vulkan_->device_name(); }
+  /// Operators that self_test() left to the cpu; "": all.
+  size_t refused_count() const { return vulkan_->refused_count(); }
+  const char* refused(size_t i) const { return vulkan_->refused(i); }
+#else
+  bool is_vulkan_open() const { return false; }
+  Status self_test(const Program&) { return {}; }
+  const char* device_name() const { return ""; }
+  size_t refused_count() const { return 0; }
+  const char* refused(size_t) const { return ""; }
+#endif
+
  private:
 #if LAZYRT_HAS_VULKAN
   Status open_vulkan(int device) {
@@ -43,6 +67,7 @@ class BackendChoice {
     VulkanOptions options;
     options.device = device;
     options.fallback = cpu_backend();
+    options.cache_folder = cache_folder_;
     Result<VulkanBackend> made = VulkanBackend::create(options);
     if (made.ok()) vulkan_.emplace(std::move(*made));
     return made.status();
@@ -56,6 +81,7 @@ class BackendChoice {
   }
   const Backend* vulkan() const { return nullptr; }
 #endif
+  [[maybe_unused]] const char* const cache_folder_;
 };
 
 }  // namespace lazyrt

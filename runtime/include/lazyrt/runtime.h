@@ -225,6 +225,9 @@ class Program {
   Result<Method> method(std::string_view name) const;
   /// Size of the whole bundle in bytes.
   uint64_t bytes() const;
+  /// Checksum of the bundle as its file says it, weights and samples included: what is kept for a
+  /// bundle elsewhere belongs to another one if it differs.
+  uint64_t checksum() const;
   /// What the exporter noted beside the program: versions, options, structure of the interface.
   size_t info_count() const;
   /// REQUIRES: i < info_count().

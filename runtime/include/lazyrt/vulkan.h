@@ -6,18 +6,75 @@
 #include "lazyrt/runtime.h"
 #include "lazyrt/self_test.h"
 
+// The handles of vulkan.h, which is not needed here.
+struct VkInstance_T;
+struct VkPhysicalDevice_T;
+struct VkDevice_T;
+struct VkQueue_T;
+
 namespace lazyrt {
+
+/// PFN_vkGetInstanceProcAddr
+using VulkanFunctionFinder = void (*(*)(VkInstance_T*, const char*))();
+
+/// A device that the app has made and keeps, by its handles of Vulkan. All of it must outlive the
+/// backend, which destroys none of it and waits for no work but its own.
+struct VulkanAppDevice {
+  VulkanFunctionFinder get_instance_proc_addr = nullptr;
+  VkInstance_T* instance = nullptr;  ///< created for Vulkan 1.1 or newer
+  VkPhysicalDevice_T* physical_device = nullptr;
+  VkDevice_T* device = nullptr;  ///< with robustBufferAccess, unless all bundles are trusted
+  VkQueue_T* queue = nullptr;    ///< of the family `queue_family`, which must compute
+  uint32_t queue_family = 0;
+  /// Called before and after the backend submits to the queue (or waits for it to be idle, after an
+  /// error), with `context`: Vulkan allows one thread at a time. nullptr: nobody else uses the
+  /// queue.
+  void (*lock)(void* context) = nullptr;
+  void (*unlock)(void* context) = nullptr;
+  void* context = nullptr;
+};
 
 struct VulkanOptions {
   /// Which of the system's devices; -1: the fastest kind.
   int device = -1;
+  /// Runs on the app's device instead; nullptr: the backend makes a device of its own.
+  const VulkanAppDevice* app_device = nullptr;
   /// Runs what the device refuses; nullptr: nothing does, such models are refused.
   const Backend* fallback = nullptr;
+  /// vkGetInstanceProcAddr, of apps that have loaded Vulkan themselves or link it (MoltenVK);
+  /// nullptr: that of the system's loader, which is found at run time.
+  VulkanFunctionFinder get_instance_proc_addr = nullptr;
+  /// A folder of the app's, which must exist, for what is kept between processes: compiled
+  /// pipelines and verdicts of self-tests. Files of another device, driver or build of LazyRT, and
+  /// damaged ones, are not used and replaced. nullptr: nothing is kept.
+  const char* cache_folder = nullptr;
   /// For tests: the limits that every device has, whatever this one has.
   bool mask_to_floor = false;
   /// For tests: copies through staging memory also where the host has the device's memory.
   bool force_staging = false;
 };
+
+/// A device of this system, as its driver describes it.
+struct VulkanDeviceInfo {
+  char name[256] = "";
+  const char* type = "";       ///< "discrete", "integrated", "virtual", "cpu" or "other"
+  char driver[520] = "";       ///< its name and version in its own words; empty: it gives none
+  char api_version[16] = "";   ///< of Vulkan: "1.3.230"
+  uint64_t memory_bytes = 0;   ///< of the device's own memory, which may be the host's
+  bool shares_memory = false;  ///< with the host: a run copies nothing
+  bool has_clock = false;      ///< a profile has times of single nodes
+  // What the backend uses of its limits, each at least Vulkan 1.1's minimum.
+  uint64_t operand_bytes = 0;  ///< 128 MiB
+  uint64_t block_bytes = 0;    ///< 1 GiB
+  uint32_t group_size = 0;     ///< 128 invocations
+  uint32_t shared_bytes = 0;   ///< 16 KiB of a workgroup's shared memory
+  /// kUnsupported: the backend cannot run on it; the message says what it lacks.
+  Status status;
+};
+
+/// Describes device `number` of this system, from 0. kNotFound: there are fewer. kUnsupported:
+/// there is no Vulkan 1.1.
+Result<VulkanDeviceInfo> describe_vulkan_device(int number);
 
 class VulkanBackendState;
 
@@ -42,6 +99,14 @@ class VulkanBackend {
   /// Submissions to the device so far; a run is one.
   uint64_t submission_count() const;
 
+  /// Writes the pipelines made so far to VulkanOptions::cache_folder, if they are not there yet.
+  /// The destructor does it, too; an app that may be killed calls it after its first run. An error
+  /// is also in cache_status().
+  Status save_pipelines();
+  /// What went wrong last with a file in VulkanOptions::cache_folder; runs go on without it. It is
+  /// logged, too.
+  Status cache_status() const;
+
   /// Sessions that are made from now on run nodes of this operator, by its name, on the fallback;
   /// "" means all operators. kInvalidArgument: too many of them.
   Status refuse(const char* op);
@@ -49,16 +114,24 @@ class VulkanBackend {
   /// REQUIRES: i < refused_count(). Lives as long as the backend.
   const char* refused(size_t i) const;
 
+  /// Refuses the operators that keep_verdict noted for this bundle, by its Program::checksum(), on
+  /// this device, driver and build. False: there is no such file in VulkanOptions::cache_folder.
+  bool recall_verdict(uint64_t bundle);
+  /// Notes what is refused now in VulkanOptions::cache_folder. An error is also in cache_status().
+  Status keep_verdict(uint64_t bundle);
+
  private:
   VulkanBackend() = default;
   VulkanBackendState* state_ = nullptr;
 };
 
-/// Runs the samples of all methods on the device, twice where all is right, before anything else is
-/// run there. An operator whose result is wrong is refused from then on, and the samples run again;
-/// where it cannot be named, all operators are. `trusted` is what values are compared with:
-/// cpu_backend(). Errors are those of self_test.
+/// Proves the device with the bundle's samples before anything else is run there. An operator whose
+/// result is wrong is refused from then on, and the samples run again; where it cannot be named,
+/// all operators are. A sample runs twice where all is right; nothing runs if the verdict of an
+/// earlier process was kept. `trusted` is what values are compared with: cpu_backend(). Errors are
+/// those of self_test for a method. Has to be called before sessions are made.
 inline Status self_test(VulkanBackend* backend, const Program& program, const Backend* trusted) {
+  if (backend->recall_verdict(program.checksum())) return {};
   SelfTestOptions options;
   options.session.backend = backend->backend();
   options.trusted = trusted;
@@ -73,8 +146,12 @@ inline Status self_test(VulkanBackend* backend, const Program& program, const Ba
     const size_t refused = backend->refused_count();
     const bool is_new = result->is_located && backend->refuse(result->point.op).ok() &&
                         backend->refused_count() > refused;
-    if (!is_new) return backend->refuse("");
+    if (is_new) continue;
+    const Status all = backend->refuse("");
+    if (!all.ok()) return all;
+    break;
   }
+  (void)backend->keep_verdict(program.checksum());
   return {};
 }
 

@@ -1,5 +1,5 @@
-// What scalar forms of functions.inc are made of, of T: float (IS_F32), int (IS_I32: of all integers of at most 32 bits and
-// of bools, kType says which) or uvec2 (IS_I64). The same as kernels/common/arithmetic.h.
+// The functions that scalar forms of functions.inc call, for T: float (IS_F32), int (IS_I32: all integers of at most 32 bits
+// and bools; kType is which) or uvec2 (IS_I64). They compute the same as kernels/common/arithmetic.h.
 
 #ifdef IS_F32
 #include "math.glsl"
@@ -10,7 +10,6 @@ bool is_less(T a, T b) { return a < b; }
 bool is_no_more(T a, T b) { return a <= b; }
 T maximum(T a, T b) { return is_nan(a) || a > b ? a : b; }
 T minimum(T a, T b) { return is_nan(a) || a < b ? a : b; }
-T clamp_to(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
 T trunc_divide(T a, T b) { return trunc(divide(a, b)); }
 T remainder_of(T a, T b) {
   const T r = fmod_of(a, b);
@@ -29,7 +28,7 @@ T power(T a, T b) { return pow_of(a, b); }
 T load_bits(uvec2 bits) { return uintBitsToFloat(bits.x); }
 uint bits_of(T x) { return floatBitsToUint(x); }
 bool truth(T x) { return x != 0.0; }
-// By these names the forms call what math.glsl has.
+// The forms call the functions of math.glsl by these names.
 #define exp exp_of
 #define expm1 expm1_of
 #define exp2 exp2_of
@@ -62,7 +61,7 @@ bool is_less(T a, T b) { return a < b; }
 bool is_no_more(T a, T b) { return a <= b; }
 T maximum(T a, T b) { return a > b ? a : b; }
 T minimum(T a, T b) { return a < b ? a : b; }
-// GLSL leaves / and % of negative numbers open.
+// GLSL does not define / and % of negative numbers.
 uint absolute_bits(int x) { return x < 0 ? uint(-x) : uint(x); }
 T trunc_divide(T a, T b) {
   const uint q = absolute_bits(a) / absolute_bits(b);
@@ -128,4 +127,18 @@ T power(T a, T b) {
 }
 T load_bits(uvec2 bits) { return bits; }
 bool truth(T x) { return x != T(0); }
+#endif
+
+// Element i of an operand of kType as T, and stored where other invocations may store elements of the same word.
+#ifdef IS_F32
+#define LOAD_T(name, number, i) LOAD_FLOAT(name, number, i)
+#elif defined(IS_I32)
+#define LOAD_T(name, number, i) LOAD_INT(name, number, kType, i)
+#else
+#define LOAD_T(name, number, i) LOAD_I64(name, number, i)
+#endif
+#ifdef IS_I64
+#define STORE_T(name, number, i, v) STORE_I64(name, number, i, v)
+#else
+#define STORE_T(name, number, i, v) STORE_ELEMENT(name, number, kType, i, bits_of(v))
 #endif

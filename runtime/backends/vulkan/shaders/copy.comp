@@ -9,9 +9,9 @@ layout(constant_id = 1) const bool kPlaces = false;  ///< y has a first place an
 
 PUSH
   uint count;
-  uint rank;
   uint x_first;
   uint y_first;
+  uint rank;
   uint extents[8];
   uint x_strides[8];
   uint y_strides[8];
@@ -56,8 +56,7 @@ void main() {
       STORE_I64(y, 1, to, v);
     } else {
       results[k] = uint(LOAD_INT(x, 0, kType, at.x));
-      if (kPlaces && packing(kType) == 0u) WORD(y, 1, to) = results[k];
-      if (kPlaces && packing(kType) != 0u) STORE_WITHIN_WORD(y, 1, kType, to, results[k])
+      if (kPlaces) STORE_ELEMENT(y, 1, kType, to, results[k]);
     }
   }
   if (kType != kI64 && !kPlaces) STORE_4(y, 1, kType, first, push.count, results);

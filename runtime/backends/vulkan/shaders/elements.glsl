@@ -1,13 +1,11 @@
 // Elements of tensors in words. Include it behind operands.glsl.
 //
-// A type is a number of DType (lazyrt/dtype.h). Bools and small integers are computed on as int; their results wrap
-// when they are stored, and of bools all but 0 is 1. An invocation that stores makes four elements from i on, a
-// multiple of 4, so that each word is written once; elements at and behind `count` are not stored, or 0 where their
-// word is.
+// A type is a number of DType (lazyrt/dtype.h). Bools and small integers are computed as int; results wrap when they are
+// stored, and a bool that is not 0 is stored as 1.
 
 const uint kF32 = 1u, kI8 = 5u, kU8 = 6u, kI16 = 7u, kI32 = 8u, kI64 = 9u, kBool = 10u;
 
-/// 2^n elements are in a word.
+/// Returns n, where a word has 2^n elements.
 uint packing(uint type) { return type == kI16 ? 1u : type == kI8 || type == kU8 || type == kBool ? 2u : 0u; }
 
 int unpack_int(uint type, uint word, uint i) {
@@ -24,7 +22,7 @@ int unpack_int(uint type, uint word, uint i) {
       return int(word);
   }
 }
-/// Wraps to the type: what is stored and loaded again.
+/// Returns x as it is after it was stored as the type and loaded again.
 int wrapped(uint type, int x) {
   switch (type) {
     case kI8:
@@ -47,7 +45,8 @@ uint pack_2(uvec2 v) { return (v.x & 65535u) | v.y << 16; }
 #define LOAD_FLOAT(name, number, i) uintBitsToFloat(WORD(name, number, i))
 #define LOAD_I64(name, number, i) uvec2(WORD(name, number, 2u * (i)), WORD(name, number, 2u * (i) + 1u))
 
-/// Stores the four elements v of a type of at most 32 bits, as uints.
+/// Stores the four elements v of a type of at most 32 bits, given as uints, from element i on, a multiple of 4: so an
+/// invocation writes whole words. Elements at and behind `count` are not stored, or are 0 if their word is.
 #define STORE_4(name, number, type, i, count, v)                                          \
   {                                                                                       \
     const uint packed_by = packing(type);                                                 \
@@ -66,12 +65,17 @@ uint pack_2(uvec2 v) { return (v.x & 65535u) | v.y << 16; }
     WORD(name, number, 2u * (i)) = (v).x;      \
     WORD(name, number, 2u * (i) + 1u) = (v).y; \
   }
-/// Stores element i of less than 32 bits where others write the rest of its word at the same time.
-#define STORE_WITHIN_WORD(name, number, type, i, v)                            \
+/// Stores element i of a type of at most 32 bits, given as uint, where other invocations may store elements of the same word.
+#define STORE_ELEMENT(name, number, type, i, bits)                             \
   {                                                                            \
-    const uint element_bits = 32u >> packing(type);                            \
-    const uint shift = ((i) & ((1u << packing(type)) - 1u)) * element_bits;    \
-    const uint mask = ((1u << element_bits) - 1u) << shift;                    \
-    atomicAnd(WORD(name, number, (i) >> packing(type)), ~mask);                \
-    atomicOr(WORD(name, number, (i) >> packing(type)), (v) << shift & mask);   \
+    const uint packed_by = packing(type), element_bits = 32u >> packed_by;     \
+    const uint word = (i) >> packed_by;                                        \
+    const uint shift = ((i) & ((1u << packed_by) - 1u)) * element_bits;        \
+    if (packed_by == 0u) {                                                     \
+      WORD(name, number, word) = bits;                                         \
+    } else {                                                                   \
+      const uint mask = ((1u << element_bits) - 1u) << shift;                  \
+      atomicAnd(WORD(name, number, word), ~mask);                              \
+      atomicOr(WORD(name, number, word), (bits) << shift & mask);              \
+    }                                                                          \
   }

@@ -10,11 +10,10 @@ vec4 load_b(uint k, uint column) { return b_quad(k, column); }
 #include "gemm.glsl"
 
 void main() {
-  const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
-  const uint down = (push.rows + kTileRows - 1u) / kTileRows;
-  const uint product = workgroup() / (across * down), tile = workgroup() % (across * down);
+  const uvec3 tile = own_tile();
+  const uint product = tile.x;
   if (product >= push.batches * push.splits) return;
   const uint split = product % push.splits;
   begin_batch(product / push.splits, split);
-  multiply_tile(tile / across * kTileRows, tile % across * kTileColumns, part_of_depth(split), has(kByDepth));
+  multiply_tile(tile.y, tile.z, part_of_depth(split), has(kByDepth));
 }

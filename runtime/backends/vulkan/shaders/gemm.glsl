@@ -4,9 +4,9 @@
 // keeps kRows x 4 kQuads sums. Operations for each byte that is staged, kTileRows kTileColumns / 2 (kTileRows +
 // kTileColumns): 21 of tiles of 128 x 64, 16 of 64 x 64, 11 of 32 x 64.
 //
-// The shader that includes this has, all zero outside of the matrices:
-//   void begin_row(uint slot, uint row)            before load_a of this slot, which stays with its row
-//   void begin_step(uint k)                        before load_a of this k
+// The shader that includes this defines these functions; loads return zero outside of the matrices:
+//   void begin_row(uint slot, uint row)            is called once for each slot, which keeps its row
+//   void begin_step(uint k)                        is called before load_a of this k
 //   vec4 load_a(uint slot, uint row, uint k)       a[row][k ... k + 3]
 //   vec4 load_b(uint k, uint column)               b[k][column ... column + 3]
 //   void store_quad(uint row, uint column, vec4)   y[row][column ... column + 3], if inside
@@ -47,7 +47,8 @@ void stage(uint first_row, uint first_column, uint k, bool by_depth) {
   }
 }
 
-/// Of the levels of depth part.x to part.y - 1; part.x is a multiple of 16, and part.y, too, or the end of all.
+/// Computes a tile from the levels of depth part.x to part.y - 1. REQUIRES: part.x is a multiple of 16, and so is part.y
+/// unless it is the end of the depth.
 void multiply_tile(uint first_row, uint first_column, uvec2 part, bool by_depth) {
   const uint t = gl_LocalInvocationIndex;
   const uint tx = t % kThreadColumns, ty = t / kThreadColumns;
@@ -79,4 +80,12 @@ void multiply_tile(uint first_row, uint first_column, uvec2 part, bool by_depth)
     [[unroll]] for (uint j = 0u; j < kQuads; ++j)
       store_quad(first_row + ty + i * kThreadRows, first_column + 4u * (tx + j * kThreadColumns), sums[i * kQuads + j]);
   }
+}
+
+/// The number of the product that this workgroup has a tile of, and the tile's first row and column in it.
+uvec3 own_tile() {
+  const uint across = (push.columns + kTileColumns - 1u) / kTileColumns;
+  const uint down = (push.rows + kTileRows - 1u) / kTileRows;
+  const uint tile = workgroup() % (across * down);
+  return uvec3(workgroup() / (across * down), tile / across * kTileRows, tile % across * kTileColumns);
 }

@@ -3,7 +3,7 @@
 #include "gemm_push.glsl"
 #include "gemm_operands.glsl"
 
-/// Of this batch and part of the depth, whose results are behind those of earlier parts.
+/// Sets where the matrices of this batch begin; the results of a part of the depth lie behind those of earlier parts.
 void begin_batch(uint batch, uint split) {
   uint a, b;
   find_batch(batch, a, b);

@@ -4,7 +4,9 @@
 //   uint b_pitch, y_pitch;      elements from row to row of b as it lies in memory, and of y
 //   uint flags;                 made by gemm_flags (kernels/common/gemm_vk.h)
 //   float low, high;
-//   uint splits;                parts of the depth that are summed apart, in gemm_sum.comp together
+//   uint splits;                parts of the depth, which gemm_sum.comp adds up
+
+#include "math.glsl"
 
 const uint kQuadsA = 1u, kQuadsB = 2u, kQuadsY = 4u;  // may be read and written in fours
 const uint kByDepth = 8u;                             // b is [columns, depth]
@@ -24,7 +26,7 @@ layout(binding = 3, std430) writeonly buffer YQuads { vec4 y4[]; };
 // Where the matrices of this workgroup begin.
 uint a_begin, b_begin, bias_begin, y_begin;
 
-/// Elements from where the operands begin.
+/// Sets them, given in elements from where the operands begin.
 void begin_matrices(uint a, uint b, uint bias, uint y) {
   a_begin = push.begin[0] + a;
   b_begin = push.begin[1] + b;
@@ -32,7 +34,7 @@ void begin_matrices(uint a, uint b, uint bias, uint y) {
   y_begin = push.begin[3] + y;
 }
 
-/// The levels of depth of this part, the end excluded; parts begin at multiples of 16.
+/// Returns the levels of depth of this part, the end excluded; parts begin at multiples of 16.
 uvec2 part_of_depth(uint split) {
   const uint each = ((push.depth + push.splits - 1u) / push.splits + 15u) / 16u * 16u;
   return min(uvec2(split * each, (split + 1u) * each), uvec2(push.depth));
@@ -53,17 +55,13 @@ vec4 b_quad(uint k, uint column) {
   return v;
 }
 
-float clamped(float x) {
-  if ((floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u) return x;  // NaN: drivers may take it that there is none
-  return x < push.low ? push.low : x > push.high ? push.high : x;
-}
-
-/// y[y_row][column ... column + 3] = v + bias, clamped, if `row` is one of the product and what is inside.
+/// y[y_row][column ... column + 3] = v + bias, clamped. Stores nothing if `row` is outside of the product, and only the
+/// columns that are inside.
 void store_at(uint row, uint y_row, uint column, vec4 v) {
   if (row >= push.rows || column >= push.columns) return;
   for (uint c = 0u; c < 4u; ++c) {
     if (has(kHasBias) && column + c < push.columns) v[c] += bias1[bias_begin + column + c];
-    v[c] = clamped(v[c]);
+    v[c] = clamp_to(v[c], push.low, push.high);
   }
   const uint at = y_begin + y_row * push.y_pitch + column;
   if (has(kQuadsY)) {

@@ -2,6 +2,7 @@
 // Adds the parts of products whose depth was split, with the bias of each column and a clamp.
 #include "linear.glsl"
 #include "operands.glsl"
+#include "math.glsl"
 
 PUSH
   uint count, columns;
@@ -20,7 +21,5 @@ void main() {
   float sum = 0.0;
   for (uint s = 0u; s < push.splits; ++s) sum += parts[push.begin[0] + s * push.count + i];
   if (push.has_bias != 0u) sum += bias[push.begin[1] + i % push.columns];
-  const bool is_nan = (floatBitsToUint(sum) & 0x7fffffffu) > 0x7f800000u;
-  if (!is_nan) sum = sum < push.low ? push.low : sum > push.high ? push.high : sum;
-  y[push.begin[2] + i] = sum;
+  y[push.begin[2] + i] = clamp_to(sum, push.low, push.high);
 }

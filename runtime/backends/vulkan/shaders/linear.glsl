@@ -1,4 +1,4 @@
-// Shaders of one invocation a piece of work, in workgroups of Recorder::linear().
+// Shaders in which each invocation does one piece of work, in the workgroups of Recorder::linear().
 layout(local_size_x = 64) in;
 
 /// The number of this invocation; some are beyond the last piece.

@@ -1,6 +1,6 @@
-// Functions of float to a few units in the last place, NaN for NaN, whatever the driver's own do. Vulkan leaves sin and
-// cos of large numbers undefined and exp at 3 + 2 |x| units. Special values are seen by their bits, since a driver may
-// take it that there are none. Coefficients are Chebyshev fits (erf, sin, asin, atan, log) or Taylor's.
+// Functions of float that are accurate to a few units in the last place, NaN for NaN, on every driver. Vulkan does not
+// define sin and cos of large numbers, and promises exp to 3 + 2 |x| units only. Special values are recognised by their
+// bits, since a driver may assume that there are none. Coefficients are Chebyshev fits (erf, sin, asin, atan, log) or Taylor's.
 
 #define kInfinity uintBitsToFloat(0x7f800000u)
 #define kNan uintBitsToFloat(0x7fc00000u)
@@ -15,6 +15,8 @@ float magnitude(float x) { return uintBitsToFloat(magnitude_bits(x)); }
 float with_sign_of(float x, float sign) {
   return uintBitsToFloat(magnitude_bits(x) | (floatBitsToUint(sign) & 0x80000000u));
 }
+/// NaN stays NaN.
+float clamp_to(float x, float low, float high) { return is_nan(x) ? x : x < low ? low : x > high ? high : x; }
 
 /// 2^n for n in [-126, 127].
 float power_of_two(int n) { return uintBitsToFloat(uint(n + 127) << 23); }

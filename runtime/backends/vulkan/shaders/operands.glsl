@@ -1,8 +1,8 @@
 // What every shader begins with: where operands begin, and the block that an operator pushes.
 //
 //   #include "operands.glsl"
-//   PUSH { uint count; ... } push;
-//   OPERAND(0, readonly, x);      x_at(i) is word i of the operand
+//   PUSH uint count; ... PUSH_END
+//   OPERAND(0, readonly, x);      WORD(x, 0, i) is word i of the operand
 //
 // PUSH's members are those of the C++ struct, all of 4 bytes.
 

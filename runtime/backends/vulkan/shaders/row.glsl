@@ -13,7 +13,7 @@ uint group_rows() { return 128u >> push.lanes_log2; }
 uint lane() {
   return push.columns != 0u ? gl_LocalInvocationIndex / group_rows() : gl_LocalInvocationIndex % lanes();
 }
-/// Some are beyond the last row.
+/// The row of this invocation; may be beyond the last one.
 uint row_index() {
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, t = gl_LocalInvocationIndex;
   return group * group_rows() + (push.columns != 0u ? t % group_rows() : t >> push.lanes_log2);
@@ -36,19 +36,4 @@ uint row_index() {
     }                                                                     \
     barrier();                                                            \
     return name##_parts[t - lane() * step];                               \
-  }
-
-// Stores one element of at most 32 bits, given as uint; other invocations may store those that share its word. Needs
-// elements.glsl.
-#define STORE_PART(name, number, type, i, bits)                           \
-  {                                                                       \
-    const uint packed_by = packing(type), size = 32u >> packed_by;        \
-    const uint word = (i) >> packed_by, shift = ((i) & ((1u << packed_by) - 1u)) * size; \
-    if (packed_by == 0u) {                                                \
-      WORD(name, number, word) = bits;                                    \
-    } else {                                                              \
-      const uint mask = (1u << size) - 1u;                                \
-      atomicAnd(WORD(name, number, word), ~(mask << shift));              \
-      atomicOr(WORD(name, number, word), ((bits) & mask) << shift);       \
-    }                                                                     \
   }
