@@ -419,9 +419,7 @@ class PySession {
   void reset_state() { check(session_.reset_state()); }
 
   /// What was tapped in the last run.
-  py::list taps() const {
-    return taps_.values(value_or_throw(session_.variant()));
-  }
+  py::list taps() const { return taps_.values(value_or_throw(session_.variant())); }
 
   py::dict stats() const {
     const SessionStats stats = session_.stats();
