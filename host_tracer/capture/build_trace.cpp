@@ -87,7 +87,6 @@ class Builder {
     value.leaf = leaf->kind();
     if (leaf->kind() != LeafKind::kInput) value.constant = to_sample(leaf->data()).data;
     value.wrapped_number = leaf->data().unsafeGetTensorImpl()->is_wrapped_number();
-    value.recipe = leaf->recipe();
     ids.push_back(add_value(std::move(value), leaf->random()));
     built_.leaves.emplace(leaf, ids[0]);
     return ids[0];

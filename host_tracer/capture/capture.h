@@ -48,10 +48,6 @@ struct CaptureRequest {
   /// Called before each of the traces, on the capturing thread and outside of the program: puts
   /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;
-  /// Asked when a CPU tensor that is neither input, parameter nor buffer becomes a constant: the
-  /// calls that made it, for TraceValue::recipe; "" where they are not known. Called on the
-  /// capturing thread; may call ATen on CPU tensors. May be empty.
-  std::function<std::string(const at::Tensor& constant)> recipe_of;
   /// The front end does not look into what the program keeps beyond its call (members of a C++
   /// object): tensors there are findings.
   bool keeps_nothing = false;

@@ -34,9 +34,6 @@ class LeafNode final : public torch::lazy::Node {
   /// A constant that was drawn at random while capturing.
   void mark_random() { random_ = true; }
   bool random() const { return random_; }
-  /// See TraceValue::recipe.
-  void set_recipe(std::string recipe) { recipe_ = std::move(recipe); }
-  const std::string& recipe() const { return recipe_; }
   /// The capture is over: see earlier_capture().
   void end() { ended_ = true; }
   bool ended() const { return ended_; }
@@ -53,7 +50,6 @@ class LeafNode final : public torch::lazy::Node {
   bool varying_ = false;
   bool held_ = false;
   bool random_ = false;
-  std::string recipe_;
   bool ended_ = false;
   torch::lazy::hash_t hash_;
 };

@@ -27,6 +27,11 @@ using torch::lazy::Value;
 thread_local CaptureSession* t_session = nullptr;
 thread_local const Source* t_source = nullptr;
 
+constexpr const char* kIsWritten =
+    " is written by way of another tensor (a view, detach(), .data, NumPy; in C++ also by way of "
+    "the tensor itself instead of lift() of it), and the graph does not see the write: clone() one "
+    "of them, or make the view where it is used";
+
 /// Results equal to their operand, once views and writes are functional.
 const std::unordered_set<std::string>& identities() {
   static const std::unordered_set<std::string> names = {
@@ -209,17 +214,13 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   auto it = leaves_.find(key);
   if (it != leaves_.end()) return it->second;
   look_for_samples(cpu);
-  Leaf leaf = make_leaf(LeafKind::kConstant, "", cpu);
-  if (request_.recipe_of && log_.first_run() && !is_complex_tensor(cpu))
-    leaf.node->set_recipe(request_.recipe_of(cpu));
-  return leaves_.emplace(key, std::move(leaf)).first->second;
+  return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
 }
 
 /// A constant that the program wrote on the CPU after its last use is another one from now on.
 void CaptureSession::renew(Leaf& leaf, const at::Tensor& cpu) {
   TORCH_CHECK(leaf.node->kind() == LeafKind::kConstant && !leaf.lifted,
-              "a CPU tensor that the program uses beside lazy ones "
-              "was written between two uses; lift() it first");
+              "the memory of a tensor that the program keeps", kIsWritten);
   leaf = make_leaf(LeafKind::kConstant, "", cpu);
 }
 
@@ -559,8 +560,8 @@ CapturedRun CaptureSession::finish(const std::vector<at::Tensor>& outputs,
   std::vector<Value> extras;
   std::vector<const Watched*> states;
   for (const Watched& leaf : watched_) {
-    TORCH_CHECK(!leaf.node->data_was_written(), "the program writes into '", leaf.node->name(),
-                "' on the CPU, behind the capture's back; lift() it first");
+    TORCH_CHECK(!leaf.node->data_was_written(), "the memory of '", leaf.node->name(), "'",
+                kIsWritten);
     if (!leaf.written) continue;
     report_write(leaf);
     look_for_aliases(leaf);

@@ -47,9 +47,6 @@ struct EagerReference {
   /// Whole numbers that the program's code names, and others that it holds, as extents of its
   /// tensors: it may compare sizes with them. Groups, the likeliest first. May be empty itself.
   std::function<std::vector<std::vector<int64_t>>()> numbers;
-  /// Such numbers that stand together, in one text ("96x37") or tuple: sizes of several dims. May
-  /// be empty itself.
-  std::function<std::vector<std::vector<int64_t>>()> together;
 };
 
 }  // namespace lazyrt

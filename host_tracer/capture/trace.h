@@ -60,9 +60,6 @@ struct TraceValue {
   /// part in type promotion beyond its category. The node's result dtype already says what came
   /// out.
   bool wrapped_number = false;
-  /// Of a constant: the calls that made it without any input, in order, as JSON (format:
-  /// python/lazyrt/record/recipes.py); done again they give these bytes. Empty: not known.
-  std::string recipe;
   int32_t producer = -1;  ///< index into Trace::nodes
 };
 

@@ -142,11 +142,10 @@ Outcome<SizeSweep> sweep_sizes(const LoadedBundle& bundle, const Trace& sample,
                                const DynamicExport& sizes, const std::vector<SizePoint>& tried,
                                const SizeSweepOptions& options) {
   const at::NoGradGuard no_grad;
-  NumberGroups numbers, together;
+  NumberGroups numbers;
   if (sample.eager->numbers) numbers = sample.eager->numbers();
-  if (sample.eager->together) together = sample.eager->together();
   const auto points =
-      sweep_points(sizes.shapes, sizes.sample, numbers, together, options.calls + tried.size());
+      sweep_points(sizes.shapes, sizes.sample, numbers, options.calls + tried.size());
   const std::set<SizePoint> known(tried.begin(), tried.end());
   auto runner = BundleRunner::make(bundle.program());
   if (!runner.ok()) return runner.failure();

@@ -110,7 +110,7 @@ class Finder {
            "other";
   }
   std::string text_of_odd(const SizePoint& odd) const {
-    const std::string at = DynamicShapes{symbols_, {}, {}}.text(odd);
+    const std::string at = DynamicShapes{symbols_, {}}.text(odd);
     if (symbols_.size() == 1) return "what it does at " + at + " is not what it does beside it";
     return "what it does depends on several sizes together, as at " + at;
   }

@@ -71,7 +71,6 @@ struct DimExtent {
 struct DynamicShapes {
   std::vector<DimSymbol> symbols;
   std::vector<std::vector<DimExtent>> dims;  ///< by input and dim
-  SizeNumbers numbers;  ///< of the program, as far as they were seen; may be of no use
 
   std::vector<std::string> names() const {
     std::vector<std::string> list;

@@ -11,18 +11,17 @@ namespace {
 
 using Op = fb::TermOp;
 
-constexpr int64_t kMostSteps = 256;  ///< the largest d of (s+b)//d
+constexpr int64_t kMostSteps = 512;  ///< the largest d of (s+b)//d
 constexpr int64_t kMostParts = 64;   ///< the largest d of (p*s+b)//d
 
 }  // namespace
 
 SizeSolver::SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points,
-                       TermList* terms, const SizeNumbers& given)
+                       TermList* terms)
     : symbols_(symbols), points_(std::move(points)), terms_(terms) {
   for (size_t i = 0; i < points_[0].size(); ++i) {
     integer_terms_.push_back(terms_->symbol(static_cast<int>(i)));
   }
-  for (const TermId id : given.ids) given_.push_back(terms_->copy_of(given.terms, id));
 }
 
 std::optional<TermId> SizeSolver::integers(const std::vector<int64_t>& values) {
@@ -55,27 +54,8 @@ std::optional<TermId> SizeSolver::find(const std::vector<int64_t>& values) {
         std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
     return constant ? std::optional(terms_->integer(values[0])) : std::nullopt;
   }
-  if (symbols.size() > 1) {
-    if (const auto term = of_given(values)) return term;
-  }
   const auto term = of_symbols(values, symbols);
   return term && gives(*term, values) ? term : std::nullopt;
-}
-
-/// a*t + c, where t is given and may be of several symbols.
-std::optional<TermId> SizeSolver::of_given(const std::vector<int64_t>& values) {
-  for (const TermId t : given_) {
-    std::vector<Sample> over;
-    for (size_t k = 0; k < points_.size(); ++k) {
-      const auto number = terms_->evaluate(t, points_[k]);
-      if (number && !number->is_real) over.push_back({number->integer, values[k]});
-    }
-    std::sort(over.begin(), over.end(), [](const Sample& a, const Sample& b) { return a.s < b.s; });
-    if (over.size() != points_.size() || over.front().s == over.back().s) continue;
-    const auto line = line_of(over);
-    if (line) return term_of({0, t}, *line);
-  }
-  return std::nullopt;
 }
 
 /// a*s + b*t + c
@@ -85,26 +65,6 @@ TermId SizeSolver::weighted(TermId s, TermId t, const std::array<int64_t, 3>& we
   const TermId first = terms_->make(Op::Multiply, s, terms_->integer(a));
   const TermId sum = a == 0 ? second : terms_->make(Op::Add, first, second);
   return terms_->make(Op::Add, sum, terms_->integer(c));
-}
-
-/// a*s + b*t + c with t given, of this symbol alone, and a as programs get it where they count from
-/// the end: -1, 0 or 1.
-std::vector<TermId> SizeSolver::given_fits(const Argument& of, const std::vector<Sample>& series) {
-  std::vector<TermId> fits;
-  const TermId itself = terms_->symbol(of.symbol);
-  if (of.term != itself || series.size() < 4) return fits;
-  for (const TermId given : given_) {
-    if (terms_->symbols_in(given) != std::vector<int>{of.symbol}) continue;
-    std::vector<int64_t> t;
-    for (const Sample& x : series) {
-      const auto number = number_at(given, of.symbol, x.s);
-      if (number && !number->is_real) t.push_back(number->integer);
-    }
-    if (t.size() != series.size()) continue;
-    const auto weights = weights_of(series, t);
-    if (weights && std::abs((*weights)[0]) <= 1) fits.push_back(weighted(itself, given, *weights));
-  }
-  return fits;
 }
 
 std::vector<int> SizeSolver::symbols_in(const std::vector<int64_t>& values) const {
@@ -189,7 +149,8 @@ std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample
   return std::nullopt;
 }
 
-/// Few sizes are known yet: the middle of the widest gap among them.
+/// Few sizes are known yet: the one beside the least, where a bound shows (`max(1, n // 2)`), then
+/// the middle of the widest gap among them.
 void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   constexpr size_t kEnough = 16;
   if (series.size() < 2 || series.size() >= kEnough) return;
@@ -198,7 +159,9 @@ void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   for (size_t i = 2; i < series.size(); ++i) {
     if (series[i].s - series[i - 1].s > series[widest].s - series[widest - 1].s) widest = i;
   }
-  const int64_t low = series[widest - 1].s, steps = (series[widest].s - low) / range.multiple;
+  const bool is_alone = series[0].s == range.min && series[1].s > range.min + range.multiple;
+  const int64_t low = is_alone ? range.min : series[widest - 1].s;
+  const int64_t steps = is_alone ? 2 : (series[widest].s - low) / range.multiple;
   if (steps < 2) return;
   asks_ = true;
   wanted_ = points_[0];
@@ -261,16 +224,15 @@ std::optional<TermId> SizeSolver::affine(const Argument& of, const std::vector<S
   return line ? std::optional(term_of(of, *line)) : std::nullopt;
 }
 
-/// Quotients, roundings, remainders and what is given, where all that fit are the same function.
+/// Quotients, roundings and remainders, where all that fit are the same function.
 std::optional<TermId> SizeSolver::steps_of(const Argument& of, const std::vector<Sample>& series,
                                            bool is_part) {
   std::vector<Steps> fits;
   add_steps(series, &fits);
   add_ratios(series, &fits);
   add_decimals(series, &fits);
-  std::vector<TermId> others = given_fits(of, series);
-  const bool is_given = !others.empty();
-  if (fits.empty() && !is_given) {
+  std::vector<TermId> others;
+  if (fits.empty()) {
     add_remainders(series, &fits);
     if (fits.empty()) return std::nullopt;
     if (const auto other = bounded(of, series)) others.push_back(*other);
@@ -281,7 +243,22 @@ std::optional<TermId> SizeSolver::steps_of(const Argument& of, const std::vector
     (*wanted_)[static_cast<size_t>(of.symbol)] = *size;
     return std::nullopt;
   }
-  return is_given ? others.front() : term_of(of, fits.front());
+  if (!is_part && ask_end(of, series)) return std::nullopt;
+  return term_of(of, fits.front());
+}
+
+/// Asks for the least or the largest size, where a bound would show (`max(1, n // 10)`).
+bool SizeSolver::ask_end(const Argument& of, const std::vector<Sample>& series) {
+  const DimSymbol& range = symbols_[static_cast<size_t>(of.symbol)];
+  if (of.term != terms_->symbol(of.symbol)) return false;
+  for (const int64_t end : {range.min, range.max}) {
+    if (series.front().s == end || series.back().s == end) continue;
+    asks_ = true;
+    wanted_ = points_[0];
+    (*wanted_)[static_cast<size_t>(of.symbol)] = end;
+    return true;
+  }
+  return false;
 }
 
 std::optional<TermId> SizeSolver::stepped(const Argument& of, const std::vector<Sample>& series) {

@@ -20,14 +20,12 @@ enum class RealMatch { kDouble, kNearDouble, kSingle, kNearSingle };
 /// (max, min), or a*s + b*t + c or such steps + t with a number t known before; of several symbols
 /// sums and products of such, with one number added. Nothing is guessed: a term is an answer only
 /// where it gives every number seen and no other of its family does so that differs at a size that
-/// is allowed; else wanted() is a point that tells them apart. Numbers that the program is known to
-/// compute, alone or beside the symbol, are answers as well, under the same rule.
+/// is allowed; else wanted() is a point that tells them apart.
 class SizeSolver {
  public:
   /// `points` are distinct; the first is the base: each symbol has points that differ from it in
   /// that symbol alone. `terms` gets what is found, and must outlive this.
-  SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points, TermList* terms,
-             const SizeNumbers& given = {});
+  SizeSolver(const std::vector<DimSymbol>& symbols, std::vector<SizePoint> points, TermList* terms);
 
   /// `values` by point.
   std::optional<TermId> integers(const std::vector<int64_t>& values);
@@ -74,6 +72,7 @@ class SizeSolver {
   std::optional<TermId> squared(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> powers(const Argument& of, const std::vector<Sample>& series);
   void ask_between(int symbol, const std::vector<Sample>& series);
+  bool ask_end(const Argument& of, const std::vector<Sample>& series);
   std::optional<TermId> combined(int symbol, const std::vector<Sample>& series);
   std::optional<TermId> beside(int symbol, const std::vector<Sample>& series);
   static std::optional<std::array<int64_t, 3>> weights_of(const std::vector<Sample>& series,
@@ -81,9 +80,6 @@ class SizeSolver {
   static std::optional<Steps> line_of(const std::vector<Sample>& series);
   std::optional<TermId> steps_of(const Argument& of, const std::vector<Sample>& series,
                                  bool is_part);
-  std::vector<TermId> given_fits(const Argument& of, const std::vector<Sample>& series);
-  std::optional<TermId> of_given(const std::vector<int64_t>& values);
-  std::optional<TermId> of_given(const std::vector<double>& values, RealMatch match);
   TermId weighted(TermId s, TermId t, const std::array<int64_t, 3>& weights);
   TermId term_of(const Argument& of, const Steps& steps);
   static void add_steps(const std::vector<Sample>& series, std::vector<Steps>* fits);
@@ -123,7 +119,6 @@ class SizeSolver {
   bool asks_ = false;  ///< the number looked at may be one of several
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
   std::vector<TermId> integer_terms_;  ///< symbols, then what was found
-  std::vector<TermId> given_;          ///< that the program is known to compute
 };
 
 }  // namespace lazyrt

@@ -74,21 +74,6 @@ std::vector<TermId> SizeSolver::ways_to(double seen, TermId t, double x) {
   return ways;
 }
 
-/// A given number, or c*t, c/t, t + c of a given t.
-std::optional<TermId> SizeSolver::of_given(const std::vector<double>& values, RealMatch match) {
-  for (const TermId t : given_) {
-    if (gives(t, values, match)) return t;
-  }
-  for (const TermId t : given_) {
-    const auto first = terms_->evaluate(t, points_[0]);
-    if (!first || first->as_real() == 0) continue;
-    for (const TermId way : ways_to(values[0], t, first->as_real())) {
-      if (gives(way, values, match)) return way;
-    }
-  }
-  return std::nullopt;
-}
-
 bool SizeSolver::gives(TermId term, const std::vector<double>& values, RealMatch match) const {
   for (size_t k = 0; k < points_.size(); ++k) {
     const auto number = terms_->evaluate(term, points_[k]);
@@ -116,7 +101,6 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
 /// `whole`: the values, rounded.
 std::optional<TermId> SizeSolver::reals(const std::vector<double>& values,
                                         const std::vector<int64_t>& whole, RealMatch match) {
-  if (auto term = of_given(values, match)) return term;
   if (auto term = real_way(values, match, std::nullopt)) return term;
   if (auto term = ratio(values, match)) return term;
   // The least or the largest, where it comes twice, may be a bound.

@@ -18,15 +18,6 @@ class SweepPoints {
     }
   }
 
-  /// Where extents of two symbols are two of these numbers.
-  void add_pairs(const std::vector<int64_t>& numbers) {
-    for (size_t i = 0; i < symbols_.size(); ++i) {
-      for (size_t j = 0; j < symbols_.size(); ++j) {
-        if (i != j) add_pairs(i, j, numbers);
-      }
-    }
-  }
-
   /// Where an extent is one of these numbers, then where it is a neighbour of one.
   void add_group(std::vector<int64_t> numbers) {
     std::shuffle(numbers.begin(), numbers.end(), random_);
@@ -58,16 +49,6 @@ class SweepPoints {
 
   void add(const SizePoint& point) {
     if (known_.insert(point).second) found_.push_back(point);
-  }
-
-  void add_pairs(size_t i, size_t j, const std::vector<int64_t>& numbers) {
-    for (const int64_t first : numbers) {
-      for (const int64_t second : numbers) {
-        for (const int64_t a : sizes_by(i, first)) {
-          for (const int64_t b : sizes_by(j, second)) add(with(with(sample_, i, a), j, b));
-        }
-      }
-    }
   }
 
   /// Sizes of a symbol by which one of its extents is the number.
@@ -106,10 +87,8 @@ class SweepPoints {
 }  // namespace
 
 std::vector<SizePoint> sweep_points(const DynamicShapes& shapes, const SizePoint& sample,
-                                    const NumberGroups& numbers, const NumberGroups& together,
-                                    size_t count) {
+                                    const NumberGroups& numbers, size_t count) {
   SweepPoints points(shapes, sample);
-  for (const auto& some : together) points.add_pairs(some);
   for (const auto& group : numbers) points.add_group(group);
   return points.take(count);
 }

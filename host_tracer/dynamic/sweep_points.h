@@ -13,11 +13,9 @@ namespace lazyrt {
 using NumberGroups = std::vector<std::vector<int64_t>>;
 
 /// Up to `count` points to try, each once, the same ones each time. By turns: points where extents
-/// are numbers that the program holds, and drawn sizes of one symbol or of all. Of the former,
-/// first those where extents of two symbols are numbers of one of `together`, then those where one
-/// extent is a number of a group or its neighbour.
+/// are numbers that the program holds or their neighbours, a group after the other, and drawn sizes
+/// of one symbol or of all.
 std::vector<SizePoint> sweep_points(const DynamicShapes& shapes, const SizePoint& sample,
-                                    const NumberGroups& numbers, const NumberGroups& together,
-                                    size_t count);
+                                    const NumberGroups& numbers, size_t count);
 
 }  // namespace lazyrt

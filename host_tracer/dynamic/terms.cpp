@@ -106,16 +106,6 @@ TermId TermList::make(Op op, TermId a, TermId b) {
   return add(op, a, b, 0, 0);
 }
 
-TermId TermList::copy_of(const TermList& from, TermId id) {
-  if (id < 0) return id;
-  const fb::Term& term = from.at(id);
-  if (term.op() == Op::Integer) return integer(term.integer());
-  if (term.op() == Op::Real) return real(term.real());
-  if (term.op() == Op::Symbol) return symbol(term.a());
-  const TermId a = copy_of(from, term.a());
-  return make(term.op(), a, is_of_one(term.op()) ? -1 : copy_of(from, term.b()));
-}
-
 std::vector<int> TermList::symbols_in(TermId id) const {
   const fb::Term& term = at(id);
   if (term.op() == Op::Integer || term.op() == Op::Real) return {};

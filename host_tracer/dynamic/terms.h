@@ -44,8 +44,6 @@ class TermList {
   TermId make(fb::TermOp op, TermId a, TermId b = -1);
 
   const std::vector<fb::Term>& all() const { return terms_; }
-  /// A term of another list, as one of this.
-  TermId copy_of(const TermList& from, TermId id);
   /// The symbols in a term, ascending.
   std::vector<int> symbols_in(TermId id) const;
   /// A term at a point; nothing where it overflows or divides by what is not positive.
@@ -66,12 +64,6 @@ class TermList {
 
   std::vector<fb::Term> terms_;
   std::map<Key, TermId> known_;
-};
-
-/// Numbers that a program is known to compute from sizes on its way.
-struct SizeNumbers {
-  TermList terms;
-  std::vector<TermId> ids;
 };
 
 /// "sizes[1] = seq - 1": what a patch of a node of this kind says; a field that the schema does

@@ -134,8 +134,7 @@ class Unifier {
           const std::vector<SizePoint>& points)
       : graphs_(std::move(graphs)), points_(points), made_(graphs_[0].ops()) {
     made_.shapes_ = shapes;
-    solver_.emplace(shapes.symbols, points_, &made_.terms_, shapes.numbers);
-    made_.shapes_.numbers = {};
+    solver_.emplace(shapes.symbols, points_, &made_.terms_);
   }
 
   Outcome<DynamicGraph> run() {

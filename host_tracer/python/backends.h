@@ -1,6 +1,6 @@
 #pragma once
 
-// Backends by the names that Python's users give.
+// Backends by the names that are used in Python.
 
 #include <algorithm>
 #include <iterator>
@@ -14,9 +14,9 @@
 
 namespace lazyrt {
 
-/// The backend called "cpu", "reference", "vulkan", "auto" or "vulkan:2", the third device of
-/// Vulkan's; throws PythonError. A device stays open until the process ends, since programs may
-/// live as long.
+/// Returns the backend of a name: "cpu", "reference", "vulkan", "auto", or "vulkan:2" for the third
+/// Vulkan device. Throws PythonError for any other. A device stays open until the process ends,
+/// since programs may live as long.
 inline const Backend* named_backend(const std::string& text) {
   static std::mutex mutex;
   static auto* choices = new std::map<int, std::unique_ptr<BackendChoice>>;

@@ -8,23 +8,39 @@
 #include <string>
 #include <utility>
 
-#include "lazyrt/error.h"
+#include "host_tracer/support/outcome.h"
 
 namespace lazyrt {
 
-/// Becomes the Python exception that lazyrt.errors.from_kind(kind, text) makes.
+/// Becomes the Python exception that lazyrt.errors.from_kind(kind, text, failure) makes.
 class PythonError : public std::exception {
  public:
-  PythonError(Error error, std::string text) : error_(error), text_(std::move(text)) {}
+  explicit PythonError(Failure failure) : failure_(std::move(failure)) {}
+  PythonError(Error error, std::string text)
+      : PythonError(Failure{error, std::move(text), FailureKind::kOther}) {}
   explicit PythonError(const Status& status) : PythonError(status.error(), status.message()) {}
 
-  Error error() const { return error_; }
-  const char* what() const noexcept override { return text_.c_str(); }
+  const Failure& failure() const { return failure_; }
+  const char* what() const noexcept override { return failure_.text.c_str(); }
 
  private:
-  Error error_;
-  std::string text_;
+  Failure failure_;
 };
+
+/// Error.failure of the Python exception.
+inline const char* failure_name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kOther:
+      return "";
+    case FailureKind::kBroken:
+      return "broken";
+    case FailureKind::kMismatch:
+      return "mismatch";
+    case FailureKind::kDiffersAtSizes:
+      return "differs at sizes";
+  }
+  return "";
+}
 
 inline void register_errors() {
   pybind11::register_local_exception_translator([](std::exception_ptr pointer) {
@@ -33,8 +49,10 @@ inline void register_errors() {
     } catch (const PythonError& e) {
       namespace py = pybind11;
       try {
-        const py::object made =
-            py::module_::import("lazyrt.errors").attr("from_kind")(error_name(e.error()), e.what());
+        const Failure& failure = e.failure();
+        const py::object made = py::module_::import("lazyrt.errors")
+                                    .attr("from_kind")(error_name(failure.error), failure.text,
+                                                       failure_name(failure.kind));
         PyErr_SetObject(py::type::of(made).ptr(), made.ptr());
       } catch (py::error_already_set& failed) {
         failed.restore();

@@ -13,10 +13,11 @@
 namespace lazyrt {
 
 /// Finds the innermost Python frame whose file is in none of the given folders, and the path of the
-/// nn.Module that runs. Used by the one thread that captures.
+/// nn.Module that runs. Only the capturing thread uses it.
 class PythonSources {
  public:
-  /// `internal`: folders (with the closing slash) whose frames are passed over: torch's and ours.
+  /// `internal`: folders (with the trailing slash) whose frames are skipped: those of torch and
+  /// LazyRT.
   explicit PythonSources(std::vector<std::string> internal) : internal_(std::move(internal)) {}
   /// REQUIRES: the GIL is held.
   ~PythonSources();
@@ -30,7 +31,7 @@ class PythonSources {
   void leave_module() {
     if (!modules_.empty()) modules_.pop_back();
   }
-  /// Forgets what an exception left behind.
+  /// Removes the modules that an exception has left on the stack.
   void clear_modules() { modules_.clear(); }
 
  private:

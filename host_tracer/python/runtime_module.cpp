@@ -1,11 +1,10 @@
-// lazyrt._runtime: bundles run from Python. Knows nothing of torch or numpy: data comes and goes
-// through the buffer protocol; lazyrt/bundles/session.py makes arrays of it.
+// lazyrt._runtime: runs bundles from Python. Includes neither torch nor numpy: data is exchanged
+// through the buffer protocol, and lazyrt/bundles/session.py makes arrays of it.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -56,20 +55,20 @@ uint64_t limit_or_default(uint64_t memory_limit) {
   return memory_limit == 0 ? kDefaultMemoryLimit : memory_limit;
 }
 
-/// The texts of a Program as Python's strings. Parts of a bundle share texts, and may do so by the
-/// thousand: each is made once, when it is asked for, and all of them are held to the memory limit.
+/// The texts of a Program as Python strings. Thousands of parts of a bundle may share one text:
+/// each string is made once, on first use, and together they are held to the memory limit.
 class Texts {
  public:
   explicit Texts(uint64_t memory_limit) : left_(limit_or_default(memory_limit)) {}
 
-  /// `text`: one that lives as long as the Program.
+  /// REQUIRES: `text` lives as long as the Program.
   py::object of(const char* text) {
     py::object& made = texts_[text];
     if (!made) made = make(text, std::strlen(text));
     return made;
   }
 
-  /// "n", "2*n + 1"; `name`: as above.
+  /// "n", "2*n + 1". REQUIRES: `name` lives as long as the Program.
   py::object extent(const char* name, int64_t factor, int64_t offset) {
     if (factor == 1 && offset == 0) return of(name);
     py::object& made = extents_[{name, factor, offset}];
@@ -81,7 +80,7 @@ class Texts {
   }
 
  private:
-  /// What is no UTF-8 becomes "\xff".
+  /// Bytes that are not UTF-8 are escaped, as in "\xff".
   py::object make(const char* text, size_t bytes) {
     py::object made = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), "backslashreplace"));
@@ -107,7 +106,7 @@ py::dict info_dict(const TensorInfo& info, Texts* texts) {
   return result;
 }
 
-/// A list of dicts of what `info` gives for 0 to count - 1.
+/// A list of info_dict(info(i)) for i from 0 to count - 1.
 template <class Info>
 py::list infos(size_t count, Texts* texts, const Info& info) {
   py::list list;
@@ -160,7 +159,7 @@ class PyProgram {
     return program;
   }
 
-  /// The bundle's bytes; None of one that was opened by its path.
+  /// The bundle's bytes; None if it was opened by its path.
   py::object data() const {
     if (!memory_) return py::none();
     return py::bytes(static_cast<const char*>(memory_.get()), size_);
@@ -198,8 +197,8 @@ class PyProgram {
   Texts texts_;
 };
 
-/// Values that nodes made in the last run. The runtime, which calls it, knows no exceptions, and
-/// the interpreter's lock is not held.
+/// The values that nodes computed in the last run. The runtime calls it, so it lets no exception
+/// out, and does not hold the interpreter's lock.
 class Taps {
  public:
   explicit Taps(std::vector<std::string> selectors)
@@ -230,7 +229,7 @@ class Taps {
                           "taps: nothing in the program is called '" + selectors_[i] + "'");
     }
   }
-  /// (name, dtype, shape, bytes) of a variant's.
+  /// (name, dtype, shape, bytes) of each value of a variant.
   py::list values(size_t variant) const {
     if (is_short_)
       throw PythonError(Error::kOutOfMemory, "no memory within memory_limit for the tapped values");
@@ -291,22 +290,7 @@ class Taps {
   bool is_short_ = false;
 };
 
-/// A call that has the session and its taps for itself. Python's threads get in wherever the
-/// interpreter's lock is let go.
-class Turn {
- public:
-  explicit Turn(std::atomic<bool>* is_taken) : is_taken_(is_taken) {
-    if (is_taken_->exchange(true))
-      throw PythonError(Error::kBusy, "another thread is using this session");
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { is_taken_->store(false); }
-
- private:
-  std::atomic<bool>* is_taken_;
-};
-
+/// A session with its taps. session.py lets one thread in at a time, but for cancel().
 class PySession {
  public:
   PySession(std::shared_ptr<PyProgram> program, const std::string& method,
@@ -391,9 +375,8 @@ class PySession {
     return infos(method_.state_count(), texts(), [&](size_t i) { return method_.state(i); });
   }
 
-  /// Runs with one (bytes, shape) for each input; answers the variant that ran.
+  /// Runs with one (bytes, shape) for each input; returns the variant that ran.
   size_t run(const py::list& inputs) {
-    const Turn turn(&is_taken_);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto [data, dims] = inputs[i].cast<std::pair<py::object, std::vector<int64_t>>>();
       set_input(i, Bytes(data, false), dims);
@@ -406,7 +389,7 @@ class PySession {
     return value_or_throw(session_.variant());
   }
 
-  /// From any thread: without the interpreter's lock a run goes on meanwhile.
+  /// May be called from any thread: a run does not hold the interpreter's lock.
   void cancel() { session_.cancel(); }
 
   /// Copies the results of the last run into writable buffers of their sizes.
@@ -436,10 +419,7 @@ class PySession {
   void reset_state() { check(session_.reset_state()); }
 
   /// What was tapped in the last run.
-  py::list taps() const {
-    const Turn turn(&is_taken_);
-    return taps_.values(value_or_throw(session_.variant()));
-  }
+  py::list taps() const { return taps_.values(value_or_throw(session_.variant())); }
 
   py::dict stats() const {
     const SessionStats stats = session_.stats();
@@ -483,7 +463,7 @@ class PySession {
     return texts()->extent(name, extent.factor, extent.offset);
   }
 
-  /// By dim what it is of a symbol, or None.
+  /// The expression of a symbol ("2*n + 1") for each dim, or None where it is fixed.
   template <class ExtentOf>
   py::tuple symbols_of(int rank, const ExtentOf& extent_of) const {
     py::tuple names(static_cast<size_t>(rank));
@@ -538,7 +518,7 @@ class PySession {
     return list;
   }
 
-  /// The guards that have refused something, the most frequent first.
+  /// The guards that have refused a run, the most frequent first.
   py::list guard_refusals() const {
     std::vector<std::pair<uint64_t, py::dict>> found;
     for (size_t v = 0; v < method_.variant_count(); ++v) {
@@ -585,7 +565,6 @@ class PySession {
   std::shared_ptr<PyProgram> program_;
   Method method_;
   const uint64_t memory_limit_;
-  mutable std::atomic<bool> is_taken_{false};
   Taps taps_;  ///< outlive the session
   Session session_;
 };

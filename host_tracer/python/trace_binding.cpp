@@ -33,7 +33,6 @@ py::dict source_dict(const Source& source) {
   return result;
 }
 
-/// To be copied and dropped without the interpreter's lock.
 std::shared_ptr<py::object> held_object(const py::object& object) {
   return {new py::object(object), [](py::object* held) {
             const py::gil_scoped_acquire gil;
@@ -75,7 +74,7 @@ std::vector<std::string> asked_of(const Trace& trace) {
   return names;
 }
 
-/// What these hold is known.
+/// The values of these constants are known: nothing is asked about them.
 void forget_asked(Trace& trace, const std::vector<std::string>& names) {
   const auto is_known = [&](const AskedConstant& asked) {
     return std::find(names.begin(), names.end(), asked.name) != names.end();
@@ -84,7 +83,7 @@ void forget_asked(Trace& trace, const std::vector<std::string>& names) {
                     trace.asked.end());
 }
 
-/// One more result that is a number, behind all others.
+/// Appends a result that is a number.
 void add_literal(Trace& trace, const std::string& name, int64_t value) {
   TraceOutput output;
   output.name = name;
@@ -102,16 +101,20 @@ ResultValue result_value(py::handle value) {
   return {to_sample(value.cast<at::Tensor>()), std::nullopt};
 }
 
+std::vector<at::Tensor> tensors_of(const std::vector<SampleTensor>& samples) {
+  std::vector<at::Tensor> tensors;
+  for (const SampleTensor& sample : samples) tensors.push_back(from_sample(sample));
+  return tensors;
+}
+
 EagerRun call_reference(const py::object& callback, const std::vector<SampleTensor>& samples,
                         bool reset) {
   const py::gil_scoped_acquire gil;
-  std::vector<at::Tensor> inputs;
-  for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
   EagerRun run;
   try {
-    const py::tuple answer = callback(inputs, reset);
-    for (const py::handle value : answer[0]) run.outputs.push_back(result_value(value));
-    run.other_structure = answer[1].cast<std::string>();
+    const py::tuple returned = callback(tensors_of(samples), reset);
+    for (const py::handle value : returned[0]) run.outputs.push_back(result_value(value));
+    run.other_structure = returned[1].cast<std::string>();
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
     run.raised = error.what();
@@ -124,11 +127,7 @@ std::string explain_difference(const py::object& callback,
                                const std::vector<std::vector<SampleTensor>>& calls) {
   const py::gil_scoped_acquire gil;
   py::list tensors;
-  for (const auto& samples : calls) {
-    std::vector<at::Tensor> inputs;
-    for (const SampleTensor& sample : samples) inputs.push_back(from_sample(sample));
-    tensors.append(inputs);
-  }
+  for (const auto& samples : calls) tensors.append(tensors_of(samples));
   try {
     return callback.attr("explain")(tensors).cast<std::string>();
   } catch (const py::error_already_set& error) {
@@ -137,8 +136,8 @@ std::string explain_difference(const py::object& callback,
   }
 }
 
-/// `callback(inputs, reset)` gives ([tensor, number or None for each output], other structure or
-/// ""); its `sources` know the line, the other methods, `sample`: see EagerReference.
+/// `callback`: a checking.Reference. Called with (inputs, reset) it returns ([tensor, number or
+/// None for each output], what differs in their structure or ""). `sample`: see EagerReference.
 void set_reference(Trace& trace, const py::object& callback, const std::string& sample) {
   auto reference = std::make_shared<EagerReference>();
   reference->sample = sample;
@@ -155,10 +154,6 @@ void set_reference(Trace& trace, const py::object& callback, const std::string& 
   reference->numbers = [held] {
     const py::gil_scoped_acquire gil;
     return held->attr("numbers")().cast<std::vector<std::vector<int64_t>>>();
-  };
-  reference->together = [held] {
-    const py::gil_scoped_acquire gil;
-    return held->attr("together")().cast<std::vector<std::vector<int64_t>>>();
   };
   trace.eager = std::move(reference);
 }
@@ -187,8 +182,7 @@ void add_finding(Trace& trace, const std::string& severity, const std::string& i
 }
 
 void allow(Trace& trace, const std::vector<std::string>& texts) {
-  if (auto done = allow_findings(trace, texts); !done.ok())
-    throw PythonError(done.failure().error, done.failure().text);
+  if (auto done = allow_findings(trace, texts); !done.ok()) throw PythonError(done.failure());
 }
 
 /// Makes findings of that id notes.

@@ -1,6 +1,6 @@
 #pragma once
 
-// lazyrt._tracer.Trace: what Python reads of a trace, and adds to it.
+// lazyrt._tracer.Trace: what Python reads from a trace and adds to it.
 
 #include <pybind11/pybind11.h>
 
@@ -15,7 +15,7 @@ void bind_trace(pybind11::module_& m);
 /// {"module", "file", "line", "aten"}
 pybind11::dict source_dict(const Source& source);
 
-/// To be copied and dropped without the interpreter's lock.
+/// A reference that may be copied and released without the interpreter's lock.
 std::shared_ptr<pybind11::object> held_object(const pybind11::object& object);
 
 }  // namespace lazyrt

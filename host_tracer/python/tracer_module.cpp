@@ -1,4 +1,4 @@
-// lazyrt._tracer: capture and export for lazyrt/export.py. Linked with LibTorch; torch has to be
+// lazyrt._tracer: capture and export for lazyrt/driver. Linked with LibTorch; torch has to be
 // imported before it.
 
 #include <ATen/ATen.h>
@@ -23,9 +23,9 @@
 #include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/compile/sized_traces.h"
+#include "host_tracer/export/publish.h"
 #include "host_tracer/python/backends.h"
 #include "host_tracer/python/errors.h"
-#include "host_tracer/python/python_export.h"
 #include "host_tracer/python/python_source.h"
 #include "host_tracer/python/trace_binding.h"
 
@@ -42,14 +42,13 @@ std::vector<NamedTensor> named_tensors(const Named& list) {
   return result;
 }
 
-/// What export.py asks capture_checked for.
+/// The arguments of capture_checked, as driver/capture.py sets them.
 struct PyRequest {
   Named inputs, parameters, buffers;
   py::object program;  ///< list of lazy tensors -> list of tensors and numbers
-  // See CaptureRequest. They take the interpreter's lock themselves.
+  // See CaptureRequest. Each takes the interpreter's lock itself.
   std::function<void()> before_trace;
   std::function<std::string(bool)> check_of;
-  std::function<std::string(const at::Tensor&)> recipe_of;
   std::function<bool()> is_caught;
   std::shared_ptr<PythonSources> sources;
   bool second_trace = true;
@@ -58,7 +57,7 @@ struct PyRequest {
   std::vector<std::string> held;
 };
 
-/// A result of the program: a tensor, or a number in the form in which capture takes it.
+/// A result of the program as capture takes it: a tensor, or a number wrapped as one.
 at::Tensor to_output(py::handle value) {
   const auto wrapped = [](const at::Scalar& number) {
     at::Tensor tensor = at::scalar_tensor(number, at::TensorOptions().dtype(number.type()));
@@ -71,7 +70,7 @@ at::Tensor to_output(py::handle value) {
   return value.cast<at::Tensor>();
 }
 
-/// Whether hooks wait where autograd adds up this tensor's gradient.
+/// Whether the node that accumulates this tensor's gradient has hooks.
 bool accumulator_has_hooks(const at::Tensor& tensor) {
   const auto node = torch::autograd::impl::try_get_grad_accumulator(tensor);
   return node && (!node->pre_hooks().empty() || !node->post_hooks().empty());
@@ -97,7 +96,6 @@ Trace capture_python(const PyRequest& py_request) {
   request.source_of = [&] { return py_request.sources->current(); };
   request.before_trace = py_request.before_trace;
   request.check_of = py_request.check_of;
-  request.recipe_of = py_request.recipe_of;
   request.is_caught = py_request.is_caught;
   std::exception_ptr thrown;
   request.thrown = &thrown;
@@ -114,7 +112,7 @@ Trace capture_python(const PyRequest& py_request) {
   Outcome<Trace> trace = run();
   if (trace.ok()) return std::move(*trace);
   if (thrown) std::rethrow_exception(thrown);
-  throw PythonError(trace.failure().error, trace.failure().text);
+  throw PythonError(trace.failure());
 }
 
 // ------------------------------------------------------------ export
@@ -126,8 +124,7 @@ CheckLevel check_level(const std::string& name) {
 }
 
 void check_allow(const std::vector<std::string>& texts) {
-  if (auto known = parse_allowances(texts); !known.ok())
-    throw PythonError(known.failure().error, known.failure().text);
+  if (auto known = parse_allowances(texts); !known.ok()) throw PythonError(known.failure());
 }
 
 std::vector<std::string> idle(const std::vector<std::string>& texts,
@@ -141,7 +138,7 @@ std::vector<std::string> idle(const std::vector<std::string>& texts,
 
 using Progress = std::function<void(const std::string&, int64_t, int64_t)>;
 
-/// Passes interrupts on, and what the user's own callback throws.
+/// Calls the user's callback; throws what it raises, and KeyboardInterrupt.
 Progress progress_of(const py::object& callback) {
   return [callback](const std::string& stage, int64_t done, int64_t total) {
     const py::gil_scoped_acquire gil;
@@ -150,21 +147,53 @@ Progress progress_of(const py::object& callback) {
   };
 }
 
+/// An export as driver/exporting.py asks for it.
+struct PyExport {
+  ExportJob job;
+  std::string model;         ///< its name in the report
+  double trace_seconds = 0;  ///< that the captures took
+};
+
+PyExport make_export(const std::string& path, const std::string& model,
+                     const std::string& report_path,
+                     std::vector<std::pair<std::string, std::string>> info,
+                     const std::string& check, bool keep_samples, double trace_seconds,
+                     std::function<void(const std::string&)> checked,
+                     std::function<std::pair<size_t, size_t>()> counts) {
+  PyExport made{{}, model, trace_seconds};
+  ExportJob& job = made.job;
+  job.path = path;
+  job.report_path = report_path;
+  job.compile.emit.producer = "lazyrt (Python) " LAZYRT_VERSION;
+  job.compile.emit.strip_samples = !keep_samples;
+  job.compile.emit.info = std::move(info);
+  job.check.level = check_level(check);
+  job.unchecked = "check=\"none\"";
+  job.advice = "either the program does what the capture cannot see, or this is a bug of LazyRT";
+  job.checked = std::move(checked);
+  job.counts = std::move(counts);
+  return made;
+}
+
 /// (text of the summary, the same as JSON)
 std::pair<std::string, std::string> export_python(const std::vector<std::shared_ptr<Trace>>& given,
-                                                  PythonExportOptions options,
-                                                  const py::object& progress) {
+                                                  PyExport asked, const py::object& progress) {
   std::vector<Trace> traces;
   for (const auto& trace : given) traces.push_back(*trace);
-  options.progress = progress_of(progress);
+  ExportSummary summary;
+  summary.model = asked.model;
+  summary.seconds.trace = asked.trace_seconds;
+  describe_traces(traces, &summary);
+  ExportJob& job = asked.job;
+  job.compile.progress = job.check.progress = progress_of(progress);
   const auto run = [&] {
     const py::gil_scoped_release no_gil;
-    return export_from_python(traces, options);
+    return publish_export(&traces, job, std::move(summary));
   };
-  const Outcome<ExportSummary> summary = run();
-  if (!summary.ok()) throw PythonError(summary.failure().error, summary.failure().text);
+  const Outcome<PublishedExport> done = run();
+  if (!done.ok()) throw PythonError(done.failure());
   constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
-  return {summary_text(*summary), summary_json(*summary).dump(2, ' ', false, kRepair)};
+  return {summary_text(done->summary), summary_json(done->summary).dump(2, ' ', false, kRepair)};
 }
 
 /// (the verdict, the table, all as JSON)
@@ -182,68 +211,42 @@ py::tuple compare_python(const std::string& path, const Trace& trace, const std:
     return compare_nodes(**bundle, trace, options);
   };
   const auto found = run();
-  if (!found.ok()) throw PythonError(found.failure().error, found.failure().text);
+  if (!found.ok()) throw PythonError(found.failure());
   constexpr auto kRepair = nlohmann::ordered_json::error_handler_t::replace;
   return py::make_tuple(compare_verdict(*found), compare_table(*found),
                         compare_json(*found).dump(-1, ' ', false, kRepair));
 }
 
-/// `dims` by input and dim (symbol, factor, offset), the symbol -1 where the extent is the
-/// sample's; `capture_at(point, compared)` gives a trace; `numbers` are of the program.
-void set_dynamic(PythonExportOptions& options, const std::vector<DimSymbol>& symbols,
+/// `dims`: (symbol, factor, offset) by input and dim, the symbol -1 where the extent is fixed;
+/// `capture_at(point, compared)` returns a trace.
+void set_dynamic(PyExport& asked, const std::vector<DimSymbol>& symbols,
                  const std::vector<std::vector<std::tuple<int, int64_t, int64_t>>>& dims,
                  const SizePoint& sample, const std::vector<SizePoint>& points,
-                 const py::object& capture_at, const SizeNumbers& numbers) {
+                 const py::object& capture_at) {
   const auto held = held_object(capture_at);
   const auto capture = [held](const SizePoint& point, bool compared) -> Outcome<Trace> {
     const py::gil_scoped_acquire gil;
     return *(*held)(point, compared).cast<std::shared_ptr<Trace>>();
   };
-  DynamicShapes shapes = {symbols, {}, numbers};
+  DynamicShapes shapes = {symbols, {}};
   for (const auto& of_input : dims) {
     auto& extents = shapes.dims.emplace_back();
     for (const auto& [symbol, factor, offset] : of_input)
       extents.emplace_back(symbol, factor, offset);
   }
-  options.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
-}
-
-/// `op` as in schema/bundle.fbs: "FloorDivide".
-TermId make_number(SizeNumbers& numbers, const std::string& op, TermId a, TermId b) {
-  for (const fb::TermOp known : fb::EnumValuesTermOp()) {
-    if (op == fb::EnumNameTermOp(known)) return numbers.terms.make(known, a, b);
-  }
-  throw PythonError(Error::kInvalidArgument, "there is no TermOp " + op);
-}
-
-py::object number_at(const SizeNumbers& numbers, TermId id, const SizePoint& point) {
-  const auto number = numbers.terms.evaluate(id, point);
-  if (!number) return py::none();
-  if (number->is_real) return py::float_(number->real);
-  return py::int_(number->integer);
+  asked.job.compile.dynamic = DynamicExport{std::move(shapes), sample, points, capture};
 }
 
 void bind_sizes(py::module_& m) {
   py::class_<DimSymbol>(m, "DimSymbol")
       .def(py::init<std::string, int64_t, int64_t, int64_t>(), py::arg("name"), py::arg("min"),
            py::arg("max"), py::arg("multiple"));
-  py::class_<SizeNumbers>(m, "SizeNumbers")
-      .def(py::init<>())
-      .def("integer", [](SizeNumbers& n, int64_t value) { return n.terms.integer(value); })
-      .def("real", [](SizeNumbers& n, double value) { return n.terms.real(value); })
-      .def("symbol", [](SizeNumbers& n, int index) { return n.terms.symbol(index); })
-      .def("make", &make_number, py::arg("op"), py::arg("a"), py::arg("b") = -1)
-      .def("at", &number_at, "An int or a float; None where there is none.")
-      .def("give", [](SizeNumbers& n, TermId id) { n.ids.push_back(id); });
-  m.def(
-      "differs_at_sizes",
-      [](const std::string& text) { return text.rfind(kDiffersAtSizes, 0) == 0; }, py::arg("text"));
   m.def("fit_points", &fit_points, py::arg("symbols"));
   m.def("check_points", &check_points, py::arg("symbols"), py::arg("count"), py::arg("seed"));
   m.def(
       "note_untried",
       [](Trace& trace, const std::vector<DimSymbol>& symbols, const std::vector<SizePoint>& tried) {
-        note_untried({symbols, {}, {}}, tried, &trace);
+        note_untried({symbols, {}}, tried, &trace);
       },
       py::arg("trace"), py::arg("symbols"), py::arg("tried"));
 }
@@ -269,24 +272,15 @@ void bind_phases(py::module_& m) {
 }
 
 void bind_export(py::module_& m) {
-  py::class_<PythonExportOptions>(m, "ExportOptions")
-      .def(py::init<>())
-      .def_readwrite("path", &PythonExportOptions::path)
-      .def_readwrite("model", &PythonExportOptions::model)
-      .def_readwrite("report_path", &PythonExportOptions::report_path)
-      .def_readwrite("trace_seconds", &PythonExportOptions::trace_seconds)
-      .def_property(
-          "check", [](const PythonExportOptions& o) { return check_level_name(o.check); },
-          [](PythonExportOptions& o, const std::string& name) { o.check = check_level(name); })
-      .def_readwrite("checked", &PythonExportOptions::checked)
-      .def_readwrite("counts", &PythonExportOptions::counts)
-      .def_readwrite("keep_samples", &PythonExportOptions::keep_samples)
-      .def_readwrite("info", &PythonExportOptions::info)
+  py::class_<PyExport>(m, "Export")
+      .def(py::init(&make_export), py::kw_only(), py::arg("path"), py::arg("model"),
+           py::arg("report_path"), py::arg("info"), py::arg("check"), py::arg("keep_samples"),
+           py::arg("trace_seconds"), py::arg("checked"), py::arg("counts"))
       .def("set_dynamic", &set_dynamic, py::arg("symbols"), py::arg("dims"), py::arg("sample"),
-           py::arg("points"), py::arg("capture_at"), py::arg("numbers"));
+           py::arg("points"), py::arg("capture_at"));
   m.def("compare", &compare_python, py::arg("path"), py::arg("trace"), py::arg("backend"),
         py::arg("threads"), py::arg("bound"), py::arg("progress"));
-  m.def("export", &export_python, py::arg("traces"), py::arg("options"), py::arg("progress"));
+  m.def("export", &export_python, py::arg("traces"), py::arg("asked"), py::arg("progress"));
 }
 
 }  // namespace
@@ -307,7 +301,6 @@ PYBIND11_MODULE(_tracer, m) {
       .def_readwrite("program", &PyRequest::program)
       .def_readwrite("before_trace", &PyRequest::before_trace)
       .def_readwrite("check_of", &PyRequest::check_of)
-      .def_readwrite("recipe_of", &PyRequest::recipe_of)
       .def_readwrite("is_caught", &PyRequest::is_caught)
       .def_readwrite("sources", &PyRequest::sources)
       .def_readwrite("second_trace", &PyRequest::second_trace)

@@ -205,49 +205,6 @@ std::string place_suffix(const Source& source) {
   return where.empty() ? "" : "  at " + where;
 }
 
-void describe_made_constants(const std::vector<Trace>& traces, ExportSummary* summary) {
-  std::set<std::string> known;
-  for (const Trace& trace : traces) {
-    for (const TraceValue& value : trace.values) {
-      if (value.recipe.empty() || !known.insert(value.recipe).second) continue;
-      const Json recipe = Json::parse(value.recipe);
-      MadeConstant made;
-      made.text = recipe.at("text");
-      made.source.file = recipe.at("file");
-      made.source.line = recipe.at("line");
-      made.bytes = bytes_of(value);
-      made.recipe = value.recipe;
-      summary->made.push_back(std::move(made));
-    }
-  }
-  std::stable_sort(summary->made.begin(), summary->made.end(),
-                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-}
-
-/// What makes a bundle large, told where it comes from.
-std::string made_constants_text(const ExportSummary& summary) {
-  constexpr uint64_t kWorthTelling = 64 * 1024;
-  constexpr size_t kMost = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(kMost, summary.made.size()); ++i) {
-    const MadeConstant& made = summary.made[i];
-    if (made.bytes < kWorthTelling) break;
-    text += "  constant    " + bytes_text(made.bytes) + ": " + made.text +
-            place_suffix(made.source) + "\n";
-  }
-  return text;
-}
-
-Json made_constants_json(const ExportSummary& summary) {
-  Json lines = Json::array();
-  for (const MadeConstant& made : summary.made) {
-    Json line = Json::parse(made.recipe);
-    line["bytes"] = made.bytes;
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
 bool same_finding(const Finding& a, const Finding& b) {
   return a.id == b.id && a.message == b.message && a.source.text() == b.source.text();
 }
@@ -309,7 +266,6 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
   }
   count_parameters(traces.front(), summary);
   count_leaves(traces.front(), summary);
-  describe_made_constants(traces, summary);
 }
 
 const char* finding_word(const Finding& finding) {
@@ -371,7 +327,7 @@ std::string summary_text(const ExportSummary& s) {
   for (const auto& [op, count] : method.ops) out << " " << op << " " << count;
   out << "\n  parameters  " << s.parameter_count << ", " << bytes_text(s.parameter_bytes)
       << "; constants in the bundle " << bytes_text(method.constant_bytes) << "\n"
-      << made_constants_text(s) << "  bundle      " << bytes_text(s.bundle.bytes) << "; arena "
+      << "  bundle      " << bytes_text(s.bundle.bytes) << "; arena "
       << bytes_text(method.arena_bytes) << "; work "
       << decimals(static_cast<double>(method.flops) / 1e9, "%.3g") << " GFLOP\n"
       << "  shapes      " << s.shapes.meta << " by meta, " << s.shapes.rule << " by rule, "
@@ -408,7 +364,6 @@ Json summary_json(const ExportSummary& s) {
        {"passes", passes_json(s.passes)},
        {"parameters", {{"count", s.parameter_count}, {"bytes", s.parameter_bytes}}},
        {"constants", {{"count", method.constant_count}, {"bytes", method.constant_bytes}}},
-       {"made_constants", made_constants_json(s)},
        {"arena_bytes", method.arena_bytes},
        {"arena_lower_bound", s.plan.arena_lower_bound},
        {"workspace_bytes", method.workspace_bytes},

@@ -37,14 +37,6 @@ struct LeafLine {
   uint64_t bytes = 0;  ///< shared bytes once
 };
 
-/// A constant that the program makes of its own numbers.
-struct MadeConstant {
-  std::string text;  ///< "triu(full((4, 4), -inf), 1)"
-  Source source;
-  uint64_t bytes = 0;
-  std::string recipe;  ///< JSON: see TraceValue::recipe
-};
-
 /// A guard, as text.
 struct SeenGuard {
   std::string text;
@@ -70,7 +62,6 @@ struct ExportSummary {
   std::vector<TraceSync> syncs;
   std::vector<std::string> states;  ///< names of the buffers that became state
   std::vector<LeafLine> leaves;     ///< of the first trace
-  std::vector<MadeConstant> made;   ///< of all traces, largest first
   size_t traces = 1;
   PlanLine plan;
   std::string model_sha256;      ///< 64 hex digits, or empty: no file

@@ -207,7 +207,7 @@ def test_a_tensor_is_no_number_and_no_none(bundle):
 
 
 def test_samples_have_one_value_of_what_is_fixed(bundle):
-    with pytest.raises(lazyrt.ExportError, match="'n' is fixed, and sample 1 has another one"):
+    with pytest.raises(lazyrt.ExportError, match="'n' is fixed, and sample 1 has another value"):
         lazyrt.export(lambda x, n: x * n, [(X, 1), (X, 2)], bundle)
 
 

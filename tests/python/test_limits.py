@@ -88,15 +88,13 @@ def test_cancel_ends_the_call_of_another_thread(deep):
 
 def test_constants_of_a_bundle_are_values_and_nothing_else():
     """What a file says of its interface is made again without looking up what it names, and at once."""
-    def made(kind, text, *parts):
-        return fixed.rebuild({"kind": "fixed", "type": kind, "text": text, "parts": list(parts)})
+    def made(kind, text):
+        return fixed.rebuild({"kind": "fixed", "type": kind, "text": text})
 
     assert made("torch.dtype", "torch.float32") is torch.float32
     for name in ("torch.load", "torch.hub", "torch.Tensor", "torch.nothing"):
         assert made("torch.dtype", name) == name
-    assert made("fractions.Fraction", "-3/4", "-3/4") == -0.75 and made("fractions.Fraction", "2", "2") == 2
-    with pytest.raises(ValueError):
-        made("fractions.Fraction", "", "1e999999999")  # a number of a billion digits
+    assert made("fractions.Fraction", "1e999999999") == "1e999999999"
 
 
 @contextlib.contextmanager
@@ -174,30 +172,3 @@ def test_tapped_values_count_against_the_memory_limit(deep):
     with pytest.raises(lazyrt.LimitError, match="memory_limit for the tapped values"):
         all_of_them.taps()
     assert len(lazyrt.load(deep, taps="*").nodes()) > 400
-
-
-def test_a_second_run_is_turned_away_and_leaves_the_taps_alone(deep):
-    program = lazyrt.load(deep, taps="*")
-    program(X)
-    session, expected = program._session, len(program.taps())
-    inputs = [(np.ascontiguousarray(X), [256, 256])]
-    done = threading.Event()
-
-    def run():
-        for _ in range(5):
-            with contextlib.suppress(lazyrt.Error):
-                session.run(inputs)
-        done.set()
-
-    runner = threading.Thread(target=run)
-    runner.start()
-    busy = 0
-    while not done.is_set():
-        for call in (lambda: session.run(inputs), session.taps):
-            try:
-                call()
-            except lazyrt.Error as error:
-                assert error.kind == "busy", error
-                busy += 1
-    runner.join()
-    assert busy > 0 and len(program.taps()) == expected

@@ -2,49 +2,40 @@
 
 import collections
 import decimal
-import enum
 import math
 import threading
 
 import numpy as np
 import pytest
 import torch
-from contract_models import Answer, Level, Mode, Pair, Plain, X, loaded
+from contract_models import Answer, Mode, Pair, Plain, X, loaded
 from torch import nn
 
 import lazyrt
 
 
 def test_constants_come_back_as_they_were(bundle):
-    constants = {"none": None, "flag": True, "n": 3, "f": 2.5, "nan": math.nan, "ninf": -math.inf, "zero": -0.0, "text": "a\n\0é" * 400, "bytes": b"\0a",
-                 "pair": (1, (2.0, [None, "x"])), "empty": [], "d": {}, 7: "seven", 2.5: {}, None: 1, ("a", 1): 2, "big": 2**90, "range": range(3),
-                 "set": {1, 2}, "deque": collections.deque([1]), "slice": slice(1), "complex": 1j, "ordered": collections.OrderedDict(b=1),
-                 "dtype": torch.float16, "mode": Mode.SUB, "level": Level.HIGH, "np": np.int16(4), "fraction": decimal.Decimal("1.10")}
+    constants = {"none": None, "flag": True, "n": 3, "f": 2.5, "nan": math.nan, "ninf": -math.inf, "zero": -0.0, "text": "a\n\0é" * 400,
+                 "pair": (1, (2.0, [None, "x"])), "empty": [], "d": {}, 7: "seven", 2.5: {}, None: 1, ("a", 1): 2, "big": 2**90, "ordered": collections.OrderedDict(b=1),
+                 "dtype": torch.float16, "np": np.int16(4)}
     program = loaded(lambda x: (x + 1, constants), (X,), bundle)
     y, given = program(X)
     assert torch.equal(y, X + 1) and list(given) == list(constants)
     for key, value in constants.items():
-        assert type(given[key]) is type(value) or isinstance(value, enum.Enum), key
+        assert type(given[key]) is type(value), key
         assert given[key] == value or value != value, key
-    assert math.copysign(1, given["zero"]) == -1 and given["mode"].name == "SUB" and given["level"] == 2 and given["mode"] != Mode.ADD
+    assert math.copysign(1, given["zero"]) == -1
 
 
-def test_containers_of_results_come_back_as_they_were(bundle):
-    def forward(x):
-        recent = collections.deque([x, x + 1, x + 2], maxlen=2)
-        parts = collections.defaultdict(list, a=[x * 2])
-        return recent, parts, collections.Counter(high=(x > 1).sum())
-
-    recent, parts, counts = loaded(forward, (X,), bundle)(X)
-    recent.append(None)
-    assert len(recent) == 2 and recent.maxlen == 2
-    assert torch.equal(parts["a"][0], X * 2) and parts["new"] == []
-    assert type(counts) is collections.Counter and counts["low"] == 0 and counts["high"] == (X > 1).sum()
+def test_subclasses_of_containers_come_back_as_lists_and_dicts(bundle):
+    recent, counts = loaded(lambda x: (collections.deque([x, x + 1]), collections.Counter(high=(x > 1).sum())), (X,), bundle)(X)
+    assert type(recent) is list and torch.equal(recent[1], X + 1) and type(counts) is dict and counts["high"] == (X > 1).sum()
 
 
-def test_a_factory_of_ones_own_fails_the_export(bundle):
-    with pytest.raises(lazyrt.ExportError, match="default_factory"):
-        lazyrt.export(lambda x: collections.defaultdict(lambda: 5, a=x), (X,), bundle)
+@pytest.mark.parametrize("make", [lambda x: collections.defaultdict(list, a=x), lambda x: collections.deque([x], maxlen=2)])
+def test_a_factory_and_a_maxlen_fail_the_export(bundle, make):
+    with pytest.raises(lazyrt.ExportError, match="maxlen or default_factory"):
+        lazyrt.export(make, (X,), bundle)
 
 
 def test_classes_come_back_as_records(bundle):
@@ -67,9 +58,10 @@ def test_a_truth_as_the_only_result(bundle):
         program(X, X + 1)
 
 
-@pytest.mark.parametrize("result", [object(), lambda: 1, nn.ReLU(), {object(): 1}, {X}, (i for i in range(2)), threading.Lock()])
+@pytest.mark.parametrize("result", [object(), lambda: 1, nn.ReLU(), {object(): 1}, {X}, (i for i in range(2)), threading.Lock(), b"ab", range(3), {1, 2}, 1j,
+                                    decimal.Decimal("1.10"), Mode.SUB])
 def test_results_that_cannot_be_given_back_fail_the_export(bundle, result):
-    with pytest.raises(lazyrt.ExportError, match="cannot be (given|taken) back"):
+    with pytest.raises(lazyrt.ExportError, match="cannot be (returned|given back|taken back)"):
         lazyrt.export(lambda x: {"y": x + 1, "more": result}, (X,), bundle)
 
 

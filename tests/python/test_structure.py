@@ -50,13 +50,16 @@ def test_results_of_numpy_inputs_are_numpy(roundtrip):
     assert type(program(torch.zeros(3))["y"]) is torch.Tensor
 
 
-def test_flat_names_serve_too(roundtrip, close):
+def test_flat_names_serve_in_run(roundtrip, close):
     x, past = torch.randn(2), {"key": torch.randn(2), "items": [torch.randn(2)]}
     options = Pair(torch.randn(3), 4)
     report, program, eager = roundtrip(Nested(), (x, past), {"options": options})
     flat = {"x": x, "past.key": past["key"], "past.items.0": past["items"][0], "options.left": options.left}
-    close(program(**flat)[0].logits, eager[0].logits)
-    assert set(program.run(flat)) == {o.name for o in program.outputs}
+    results = program.run(flat)
+    assert set(results) == {o.name for o in program.outputs}
+    close(results["0.logits"], eager[0].logits)
+    with pytest.raises(lazyrt.InputError, match="no argument 'past.key'.*run"):
+        program(**flat)
 
 
 def test_wrong_arguments(roundtrip):

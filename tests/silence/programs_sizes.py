@@ -27,7 +27,7 @@ def large_steps(x):
     return x[: x.shape[0] // 300 + 1]
 
 
-@sized(row, LONG, X0)
+@sized(row, LONG, X0, expect=REFUSED)
 @apply
 def three_decimals(x):
     return x[: int(x.shape[0] * 0.123) + 1]

@@ -3,7 +3,7 @@
     report = lazyrt.export(module, (x,), "m.lzb")   # needs torch
     y = lazyrt.load("m.lzb")(x)                     # needs numpy alone
 
-`host_tracer/VERDICTS.md` says what the report's words mean and what an export promises."""
+`host_tracer/VERDICTS.md` explains the report and what an export promises."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
 
     model         an nn.Module, or a function, method or functools.partial; it and the process are left as they were found
     args, kwargs  the example call. Tensors and NumPy arrays anywhere in nested tuples, lists, dicts, dataclasses and simple objects become
-                  inputs, named after the signature ("input_ids", "past.0.key"); all else is fixed at its value, defaults too, and
+                  inputs, named after the signature ("input_ids", "past.0.key"); everything else, defaults included, is fixed at its value and
                   compared at each call of the loaded program. A list of tuples gives several samples (kwargs may then be a list
-                  of dicts): traces that agree are merged, others become variants of the bundle, which a run chooses by its
+                  of dicts): traces that agree are merged, different ones become variants of the bundle, which a run chooses by its
                   inputs' shapes and by guards
     path          of the bundle (.lzb); it appears only when all went well
     dynamic       extents that vary, by argument and dim: {"ids": {0: ("batch", 1, 8), 1: torch.export.Dim("seq", min=1, max=512)}}, or as
-                  torch.export's dynamic_shapes. ("width", 160, 288, 32) are multiples of 32; a name alone is bounded by the sizes of the
+                  torch.export's dynamic_shapes. ("width", 160, 288, 32) are multiples of 32; a name without bounds has those of the
                   samples. One name is one size everywhere. The bundle runs at every such size; the report says which were tried. Of
-                  several samples the first is captured and stretched to other sizes; the bundle has to give what the model gives on the
-                  others, too, or the export fails
-    allow         findings that would fail the export and shall not: "baked-value", or at one line "baked-value@model.py:31". A
+                  several samples the first is captured and resized; the export fails if the bundle and the model differ on any of the
+                  later samples
+    allow         findings that shall not fail the export: "baked-value", or at one line "baked-value@model.py:31". A
                   comment in the source, on the line or alone above it, does the same: # lazyrt: allow baked-value
     second_trace  captures again on perturbed inputs, to find values of the example that went into the graph
     check         runs the bundle beside the model: "full" (the default, or True) on the example, several times in a row, and
-                  on altered inputs; "sample" on the example only; "none" (or False) not at all. A difference that is none of
+                  on altered inputs; "sample" on the example only; "none" (or False) not at all. A difference beyond
                   rounding fails the export
     keep_samples  keeps the example's inputs and outputs in the bundle
     report        path of an HTML report
@@ -62,12 +62,12 @@ def export(model: Callable[..., Any], args: Any = (), path: str | os.PathLike[st
 def compare(path: str | os.PathLike[str], model: Callable[..., Any], args: Any = (), *, kwargs: dict[str, Any] | None = None,
             backend: str = "cpu", threads: int = 1, bound: float = 0.0,
             progress: Callable[[str, int, int], object] | None = None) -> Comparison:
-    """Runs a bundle beside `model(*args, **kwargs)`, value by value, and says which node is the first whose result differs from eager's: its
-    operator, its line and module in the model, and by how much. The bundle may be older: the model is captured again, and nodes are found by what the
-    bundle says of their operator, source and type.
+    """Runs a bundle and `model(*args, **kwargs)`, compares them value by value, and finds the first node whose result differs from eager's: its
+    operator, its line and module in the model, and by how much. The bundle may be older: the model is captured again, and nodes are matched by the
+    operator, source and type that the bundle records.
 
     backend, threads  of the bundle's run
-    bound             largest error of an element, relative to the largest of its value. 0: eager's own movement under rounding tells
+    bound             largest error of an element, relative to the largest of its value. 0: as much as eager's own value changes under rounding
 
     Returns a Comparison: `if not c.ok: print(c)`."""
     from lazyrt.driver.comparing import compare as run  # imports torch

@@ -1,4 +1,4 @@
-"""What LazyRT raises. The kinds are those of lazyrt/error.h."""
+"""The exceptions that LazyRT raises. Their kinds are those of lazyrt/error.h."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ if TYPE_CHECKING:
 
 
 class Error(RuntimeError):
-    """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ..."""
+    """Base of LazyRT's errors. `kind` is "invalid argument", "unsupported", ...; `failure` is why an export failed, where callers decide by it:
+    "broken", "mismatch", "differs at sizes" (host_tracer/support/outcome.h), else ""."""
 
-    def __init__(self, text: str, kind: str = "internal") -> None:
+    def __init__(self, text: str, kind: str = "internal", failure: str = "") -> None:
         super().__init__(text)
-        self.kind = kind
+        self.kind, self.failure = kind, failure
 
 
 class InputError(Error, ValueError):
     """An argument of the wrong shape, dtype, count or name."""
+
+    def __init__(self, text: str, kind: str = "invalid argument", failure: str = "") -> None:
+        super().__init__(text, kind, failure)
 
 
 class BundleError(Error):
@@ -41,8 +45,8 @@ class ExportError(Error):
 
     `report` is an ExportReport of what was captured, or None; `findings` its findings."""
 
-    def __init__(self, text: str, kind: str = "unsupported", report: ExportReport | None = None) -> None:
-        super().__init__(text, kind)
+    def __init__(self, text: str, kind: str = "unsupported", report: ExportReport | None = None, failure: str = "") -> None:
+        super().__init__(text, kind, failure)
         self.report = report
 
     @property
@@ -64,6 +68,6 @@ _CLASSES = {
 }
 
 
-def from_kind(kind: str, text: str) -> Error:
-    """The exception for an error of the runtime or the exporter."""
-    return _CLASSES.get(kind, Error)(text, kind)
+def from_kind(kind: str, text: str, failure: str = "") -> Error:
+    """The exception for an error of the runtime or the exporter. Called by errors.h."""
+    return _CLASSES.get(kind, Error)(text, kind, failure)

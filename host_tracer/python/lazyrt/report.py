@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """Something to know about the export. `severity`: "note", "warning" or "error"; `allowed`: an error that `allow` or a comment
-    in the source let through. host_tracer/VERDICTS.md explains each `id`."""
+    in the source permits. host_tracer/VERDICTS.md explains each `id`."""
 
     severity: str
     id: str
@@ -47,7 +47,7 @@ class Guard:
 
 @dataclasses.dataclass(frozen=True)
 class Sync:
-    """A value that left the graph. `use`: "note", "guard", "check" or "baked"."""
+    """A value that was read on the host. `use`: "note", "guard", "check" or "baked"."""
 
     what: str
     seen: str
@@ -67,7 +67,7 @@ _ORDER = ("SOUND", "SPECIALIZED", "ALLOWED", "BROKEN")
 
 class ExportReport:
     """verdict: "SOUND" (right for every input of these shapes and dtypes), "SPECIALIZED" (right where the guards hold),
-    "ALLOWED" (errors were let through) or "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen
+    "ALLOWED" (findings that fail an export were allowed) or "BROKEN"; findings, guards, syncs; states: buffers that become state; nodes: ATen
     calls captured; summary: text."""
 
     def __init__(self, traces: Sequence[_tracer.Trace], path: str) -> None:
@@ -90,11 +90,11 @@ class ExportReport:
 
     @property
     def allowed(self) -> dict[str, int]:
-        """How many findings of each id were let through."""
+        """How many findings of each id were allowed."""
         return dict(collections.Counter(finding.id for finding in self.findings if finding.allowed))
 
     def complete(self, summary: str, details: str) -> None:
-        """Adds what the exporter says: its text and its JSON."""
+        """Adds the exporter's summary as text and as JSON."""
         self.summary, self._json = summary, json.loads(details)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""What a call of a loaded bundle has to be like: the arguments of the exported call, checked at each call.
+"""Checks each call of a loaded bundle against the arguments of the exported call.
 
 The interface, JSON in the bundle's info, has a list "parameters" in the order of the program's signature, each a dict:
   name
   kind     "positional", "either", "open positional" (*args), "keyword", "open keyword" (**kwargs)
   item     the description of what was given at export, or of the default that stood in for it (see trees.py)
   default  the description of the signature's default; {"kind": "default"} of one that cannot be compared
-and "results", where variants give other constants: a description for each of them; a variant's literal "lazyrt.result" is its place here.
+and "results", if the variants have different constants in their results: a list of descriptions; a variant's literal "lazyrt.result" is its index there.
 
-Inputs are values: how they lie in memory, whether two are one object and what else is known of them beside their elements is not looked at."""
+Inputs are values: only dtype, shape and elements count, not strides, identity or attributes."""
 
 from lazyrt.bundles import fixed, trees
 from lazyrt.errors import InputError
@@ -19,7 +19,7 @@ _PLAIN_ARRAYS = (("numpy", "ndarray"), ("torch", "Tensor"))
 
 
 def upgrade(interface):
-    """An interface in the newest form: bundles of version 1 have no defaults and no kinds."""
+    """Returns an interface in the newest form: bundles of version 1 have no defaults and no kinds."""
     if interface.get("version") == 1:
         parameters = [{"name": name, "kind": "either", "item": item} for name, item in interface["arguments"]]
         for parameter in parameters:
@@ -29,30 +29,26 @@ def upgrade(interface):
     return interface
 
 
-def bind(parameters, inputs, args, kwargs):
-    """(a value or MISSING for each parameter, arrays given by their input's own name). `inputs` are the names of all inputs.
-    Raises InputError where Python would raise TypeError."""
+def bind(parameters, args, kwargs):
+    """Returns a value or MISSING for each parameter. Raises InputError where Python would raise TypeError."""
     values = _bind_positional(parameters, args)
     by_name = {p["name"]: i for i, p in enumerate(parameters) if p["kind"] in _TAKES_NAME}
     more = next((i for i, p in enumerate(parameters) if p["kind"] == "open keyword"), None)
-    flat, extra = {}, {}
+    extra = {}
     for name, value in kwargs.items():
         index = by_name.get(name)
-        if index is not None and values[index] is not MISSING:
-            raise _refusal(f"argument '{name}' is given twice")
-        if index is not None:
-            values[index] = value
-        elif more is None or name in inputs and "." in name and name not in parameters[more]["item"].get("keys", ()):
-            flat[name] = value
-        else:
+        if index is None and more is None:
+            known = ", ".join(p["name"] for p in parameters)
+            raise InputError(f"there is no argument '{name}'; there are {known or 'none'} (run() takes arrays by the names of the inputs)")
+        if index is None:
             extra[name] = value
-    unknown = [name for name in flat if name not in inputs]
-    if unknown:
-        known = ", ".join(p["name"] for p in parameters)
-        raise _refusal(f"there is no argument '{unknown[0]}'; there are {known or 'none'}")
+        elif values[index] is not MISSING:
+            raise InputError(f"argument '{name}' is given twice")
+        else:
+            values[index] = value
     if more is not None:
         values[more] = extra
-    return values, flat
+    return values
 
 
 def _bind_positional(parameters, args):
@@ -64,49 +60,42 @@ def _bind_positional(parameters, args):
     if rest is not None:
         values[rest] = tuple(args[len(places):])
     elif len(args) > len(places):
-        raise _refusal(f"{len(args)} positional arguments, the program takes {len(places)}")
+        raise InputError(f"{len(args)} positional arguments, the program takes {len(places)}")
     return values
 
 
-def match(parameters, values, flat):
-    """Arrays by input name, where all that is fixed is as it was. Raises InputError that names what is not."""
-    found = dict(flat)
+def match(parameters, values):
+    """Returns the arrays by input name. Raises InputError that names the first fixed argument whose value differs from the export."""
+    found = {}
     for parameter, value in zip(parameters, values):
         item, name = parameter["item"], parameter["name"]
-        if value is MISSING or (parameter["kind"].startswith("open") and len(value) == 0 and _covers(flat, item)):
-            _match_missing(parameter, flat)
+        if value is MISSING:
+            _match_missing(parameter)
             continue
         path = "" if parameter["kind"] == "open keyword" else name
         if item["kind"] == "default":
-            raise _refusal(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
+            raise InputError(f"argument '{name}' was left out when the bundle was exported; {_shown(value)} needs an export of its own")
         given = {}
         try:
             trees.match(item, value, given, path, arguments=True)
         except trees.Mismatch as other:
-            raise _refusal(other.text) if other.text else _changed(other.path, other.was, _shown(other.value)) from None
+            raise InputError(other.text) if other.text else _changed(other.path, other.was, _shown(other.value)) from None
         for tensor in trees.tensors_of(item):
             if tensor["name"] in given:
                 found[tensor["name"]] = _array(tensor, given[tensor["name"]])
     return found
 
 
-def _covers(flat, item):
-    names = trees.tensor_names(item)
-    return bool(names) and any(name in flat for name in names)
-
-
-def _match_missing(parameter, flat):
+def _match_missing(parameter):
     item, name = parameter["item"], parameter["name"]
     default = parameter.get("default")
-    if item["kind"] == "default" or _covers(flat, item):
-        return
-    if default is not None and fixed.canonical(default) == fixed.canonical(item):
+    if item["kind"] == "default" or default is not None and fixed.canonical(default) == fixed.canonical(item):
         return
     if default is None and item["kind"] == "tensor":
-        raise _refusal(f"no array for input '{item['name']}'")
+        raise InputError(f"no array for input '{item['name']}'")
     was = "given" if trees.tensor_names(item) else fixed.text_of(item)
     now = "" if default is None else f", and its default is {fixed.text_of(default)}" if default["kind"] != "default" else ""
-    raise _refusal(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
+    raise InputError(f"argument '{name}' is missing{now}; it was {was} when the bundle was exported")
 
 
 # -------------------------------------------------------------------- arrays
@@ -126,7 +115,7 @@ def _array(item, value):
         raise _changed(name, "an array" if item.get("numpy") else "a tensor", _shown(value))
     bases = [(base.__module__, base.__name__) for base in type(value).__mro__]
     if bases[0] not in _PLAIN_ARRAYS and set(_PLAIN_ARRAYS).intersection(bases):
-        raise _refusal(f"'{name}' is a {fixed.type_name(value)}: give a plain array or tensor")
+        raise InputError(f"'{name}' is a {fixed.type_name(value)}: give a plain array or tensor")
     if item.get("numpy") and not _is_numpy(value):
         raise _changed(name, "an array of NumPy", _shown(value))
     return value
@@ -134,12 +123,8 @@ def _array(item, value):
 
 # -------------------------------------------------------------------- texts
 
-def _refusal(text):
-    return InputError(text, "invalid argument")
-
-
 def _changed(path, was, now):
-    return _refusal(f"'{path}' was {was} when the bundle was exported and is fixed; {now} needs an export of its own")
+    return InputError(f"'{path}' was {was} when the bundle was exported and is fixed; {now} needs an export of its own")
 
 
 def _shown(value):

@@ -1,12 +1,11 @@
 """Values that are no tensors: described as JSON so that equal descriptions mean equal values, and made again.
 
-What an argument has to be again at each call, and what a result gives back, is one of these descriptions (a dict with "kind"):
+An argument that is compared at each call, and a result that is the same in each, is one of these descriptions (a dict with "kind"):
   value   {"value"}             None, bool, int, finite float, text; 1, 1.0 and true differ, 0.0 and -0.0 too
-  fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" where the value can
-                                be made again from them
+  fixed   {"type", "text"}      an enum's member, a dtype, a range, a function by its qualified name, ...; "parts" of a set
   digest  {"type", "sha256"}    of the description of something large
 
-Neither torch nor numpy is imported here: what is of them is known by its class."""
+Neither torch nor numpy is imported here: their values are recognised by the names of their classes."""
 
 import datetime
 import decimal
@@ -16,23 +15,22 @@ import hashlib
 import json
 import math
 import pathlib
-import re
 import sys
 import types
 import uuid
 
 from lazyrt.state.code_names import is_python_class
 
-_LARGEST = 4096  # characters of JSON, above which a digest stands for a description
+_LARGEST = 4096  # characters of JSON; a longer description is replaced by its digest
 VALUE_TYPES = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, uuid.UUID, pathlib.PurePath)
+_BY_TEXT = (float, complex, bytes, bytearray, range, type(Ellipsis), type(NotImplemented), *VALUE_TYPES)  # repr() has all of their value
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.MethodWrapperType, types.ClassMethodDescriptorType)
 _OF_TORCH = ("torch.dtype", "torch.device", "torch.layout", "torch.memory_format")
-_SINGLES = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 
 
 class Opaque(Exception):
-    """A value that cannot be compared with another one. `path` names it, `why` says it to people."""
+    """A value that cannot be compared with another one. `path` names it, `why` is for the error's text."""
 
     def __init__(self, path, why):
         super().__init__(path, why)
@@ -40,7 +38,7 @@ class Opaque(Exception):
 
 
 def is_plain(value):
-    """True for None, bool, int, float and text themselves, not for what derives from them."""
+    """Whether it is None or exactly a bool, int, float or str, not of a class derived from them."""
     return value is None or type(value) in (bool, int, float, str)
 
 
@@ -51,7 +49,7 @@ def type_name(value):
 
 
 def same_type(described, given):
-    """Whether two names of type_name() are one class, or two of functions one function; the main script may be imported under its own name elsewhere."""
+    """Whether two names of classes (type_name) or functions are the same one; what is defined in __main__ may be imported under the script's name elsewhere."""
     for ours, other in ((described, given), (given, described)):
         module, _, name = ours.partition(".")
         if ours == other or module == "__main__" and other.endswith(f".{name}"):
@@ -80,7 +78,7 @@ def text_of(described):
 
 
 def short_repr(value):
-    """repr() of what may be long, or unable to say it."""
+    """repr(), shortened; the name of the class where repr() raises."""
     try:
         text = repr(value)
     except Exception:  # the user's own __repr__
@@ -97,7 +95,7 @@ def describe(value, path):
         return {"kind": "value", "value": value}
     name = type_name(value)
     if isinstance(value, enum.Enum):
-        return _describe_enum(value, path)
+        return _describe_enum(value)
     if isinstance(value, (type, types.ModuleType, *_ROUTINES)):
         return _describe_named(value, path)
     if name.startswith("numpy."):
@@ -105,7 +103,7 @@ def describe(value, path):
         if isinstance(value, numpy.dtype):
             return _fixed("numpy.dtype", repr(value))
         if isinstance(value, numpy.generic) and value.dtype.kind in "biuf":
-            return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})", parts=[value.dtype.name, repr(value.item())])
+            return _fixed("numpy.generic", f"{value.dtype.name}({value.item()!r})")
     if name in _OF_TORCH:
         return _fixed(name, str(value))
     if isinstance(value, getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", ())):
@@ -121,36 +119,22 @@ def _fixed(type_name, text, **more):
 
 
 def _describe_builtin(value, name, path):
-    if name == "float":
+    if isinstance(value, _BY_TEXT) and type(value).__module__ in ("builtins", "decimal", "fractions", "datetime", "uuid", "pathlib"):
         return _fixed(name, repr(value))
-    if name == "complex":
-        return _fixed(name, repr(value), parts=[repr(value.real), repr(value.imag)])
-    if name in ("bytes", "bytearray"):
-        return _fixed(name, f"{len(value)} bytes", parts=[value.hex()])
-    if name in ("range", "slice"):
+    if name == "slice":
         return _fixed(name, repr(value), parts=[describe(part, path) for part in (value.start, value.stop, value.step)])
     if name in ("set", "frozenset"):
-        parts = sorted((describe(item, path) for item in value), key=canonical)
-        return _fixed(name, f"a set of {len(parts)}", parts=parts)
-    if value is Ellipsis or value is NotImplemented:
-        return _fixed("single", repr(value))
-    if isinstance(value, re.Pattern):
-        return _fixed("re.Pattern", f"{value.pattern!r}, {value.flags}")
-    if isinstance(value, VALUE_TYPES) and type(value).__module__ in ("decimal", "fractions", "datetime", "uuid", "pathlib"):
-        return _fixed(name, repr(value), parts=[str(value)])
+        return _fixed(name, f"a set of {len(value)}", parts=sorted((describe(item, path) for item in value), key=canonical))
     return None
 
 
-def _describe_enum(value, path):
+def _describe_enum(value):
     name = value.name if value.name is not None else repr(value._value_)
-    held = value.value
-    member = _fixed("tuple", repr(held), parts=[describe(item, path) for item in held]) if type(held) is tuple else describe(held, path)
-    more = {"mixed": True} if isinstance(value, (int, str, float)) else {}
-    return _fixed(type_name(value), f"{type(value).__qualname__}.{name}", enum=True, label=name, member=member, **more)
+    return _fixed(type_name(value), f"{type(value).__qualname__}.{name}")
 
 
 def _describe_named(value, path):
-    """Classes, functions and modules: what their name says."""
+    """Classes, functions and modules, compared by name."""
     if isinstance(value, types.ModuleType):
         return _fixed("module", value.__name__)
     owner = getattr(value, "__self__", None) if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)) else None
@@ -163,50 +147,25 @@ def _describe_named(value, path):
     return _fixed("class" if isinstance(value, type) else "function", name)
 
 
-# -------------------------------------------------------------------- and back
+# -------------------------------------------------------------------- from descriptions to values
 
 
 def rebuild(described):
-    """The value of a description of kind "value" or "fixed". What cannot be made again was refused at export."""
+    """The value of a description of kind "value" or "fixed". The export refuses results that cannot be made again."""
     if described["kind"] == "value":
         return described["value"] if "value" in described else described.get("text")
-    if described.get("enum"):
-        return Member(described)
-    make = _MAKERS.get(described.get("type"), _named_of_torch)
-    return make(described)
+    return _MAKERS.get(described.get("type"), _named_of_torch)(described)
 
 
 def can_rebuild(described):
     """Whether rebuild() gives an equal value."""
-    if described["kind"] == "value" or described.get("enum"):
-        return True
-    return described["kind"] == "fixed" and (described["type"] in _MAKERS or described["type"].startswith("torch."))
-
-
-class Member:
-    """A member of an enum among the results: has its name and value and is equal to the member itself."""
-
-    def __init__(self, described):
-        self._class, self.name = described["type"], described["label"]
-        self.value = rebuild(described["member"])
-        self._mixed = described.get("mixed", False)
-
-    def __eq__(self, other):
-        if isinstance(other, (Member, enum.Enum)):
-            return same_type(self._class, other._class if isinstance(other, Member) else type_name(other)) and self.name == other.name
-        return self._mixed and self.value == other
-
-    def __hash__(self):
-        return hash(self.value if self._mixed else self.name)
-
-    def __repr__(self):
-        return f"{self._class.rpartition('.')[2]}.{self.name}"
+    return described["kind"] == "value" or described["kind"] == "fixed" and (described["type"] in _MAKERS or described["type"].startswith("torch."))
 
 
 def _make_generic(described):
     import numpy
 
-    name, text = described["parts"]
+    name, _, text = described["text"].rstrip(")").partition("(")
     return numpy.dtype(name).type({"True": True, "False": False}.get(text, text))
 
 
@@ -217,7 +176,7 @@ def _named_of_torch(described):
         return described["text"]
     if described["type"] == "torch.device":
         return torch.device(described["text"])
-    # The name is the file's: whatever else torch has by it is not given out.
+    # The name comes from the file: nothing else that torch has under it is returned.
     found = getattr(torch, described["text"].removeprefix("torch."), None)
     return found if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)) else described["text"]
 
@@ -228,33 +187,13 @@ def size_of(items):
     return tuple(items) if torch is None else torch.Size(items)
 
 
-def _of_parts(kind):
-    return lambda described: kind(map(rebuild, described["parts"]))
+_MAKERS = {"float": lambda described: float(described["text"]), "numpy.generic": _make_generic}
 
-
-_MAKERS = {
-    "float": lambda described: float(described["text"]),
-    "complex": lambda described: complex(*map(float, described["parts"])),
-    "bytes": lambda described: bytes.fromhex(described["parts"][0]),
-    "bytearray": lambda described: bytearray.fromhex(described["parts"][0]),
-    "range": lambda described: range(*map(rebuild, described["parts"])),
-    "slice": lambda described: slice(*map(rebuild, described["parts"])),
-    "set": _of_parts(set),
-    "frozenset": _of_parts(frozenset),
-    "tuple": _of_parts(tuple),
-    "single": lambda described: _SINGLES[described["text"]],
-    "numpy.generic": _make_generic,
-    "decimal.Decimal": lambda described: decimal.Decimal(described["parts"][0]),
-    "fractions.Fraction": lambda described: fractions.Fraction(*map(int, described["parts"][0].split("/"))),
-    "datetime.date": lambda described: datetime.date.fromisoformat(described["parts"][0]),
-    "uuid.UUID": lambda described: uuid.UUID(described["parts"][0]),
-}
-
-# -------------------------------------------------------------------- objects that hold others
+# -------------------------------------------------------------------- objects with attributes
 
 
 def is_simple(value):
-    """An object of a Python class all of whose content is in its attributes."""
+    """Whether it is an object of a Python class all of whose content is in its attributes."""
     cls = type(value)
     if isinstance(value, (type, types.ModuleType, enum.Enum)) or cls is object:
         return False
@@ -262,7 +201,7 @@ def is_simple(value):
 
 
 def attributes(value):
-    """All that an object holds beside its items, by name: attributes, and slots of its class and of each base."""
+    """The attributes of an object by name, slots of its class and its bases included; not its items."""
     inner = getattr(value, "__dict__", {})
     found = {} if inner is value else dict(inner)
     for name, slot in _slots(type(value)).items():

@@ -23,20 +23,20 @@ _Settings = Tuple[str, str, int, int, int, bool, Sequence[str]]  # of a session:
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, backend: str = "cpu", threads: int = 1, *,
          method: str = "forward", memory_limit: int = 0, work_limit: int = 0, node_work_limit: int = 0, deadline: float = 0,
          check_data: bool = False, profile: bool = False, taps: str | Sequence[str] = ()) -> Program:
-    """A bundle made ready to run, as a Program to call.
+    """Loads a bundle. Returns a Program to call.
 
     source           path of the bundle, or its bytes
-    backend          "cpu", "reference", "vulkan" (what the GPU does not run, the cpu does), "vulkan:1" for another device than the fastest, or "auto":
-                     vulkan where there is a device, else cpu
+    backend          "cpu", "reference", "vulkan" (the CPU runs the nodes that the GPU does not support), "vulkan:1" for another device than the fastest, or
+                     "auto": vulkan if there is a device, else cpu
     threads          1 to 256, the caller's included
-    memory_limit     most bytes that it may take, packed weights and tapped values included; the file itself does not count, its texts as
-                     Python's strings do by themselves. 0: 4 GiB, and beside it as much as the packed weights may take
+    memory_limit     most bytes that it may allocate, packed weights and tapped values included; the file itself does not count; its texts as
+                     Python strings have the same limit for themselves. 0: 4 GiB, plus the packed weights
     work_limit       most steps (about one multiply-add each) that a run may take. 0: 2^43
     node_work_limit  most steps of one node. 0: 2^40
     deadline         seconds after which a run ends before its next node, with LimitError. 0: none
     check_data       verifies the checksum of the constants as well (reads the whole file)
     profile          measures each node: Program.profile()
-    taps             values that nodes make, to be read with Program.taps() after a call: names ("features.0/conv2d"), numbers of nodes, "%12" (a
+    taps             values of nodes, to be read with Program.taps() after a call: names ("features.0/conv2d"), numbers of nodes, "%12" (a
                      value's id), a module's path for all that is made in it, or "*". `lazy-export inspect --nodes` shows them
 
     LimitError: the bundle asks for more than these allow. A bundle of unknown origin is safe to load and run with the defaults,
@@ -59,14 +59,14 @@ def _reopen(source: Any, limits: _Limits, settings: _Settings, info: dict[str, s
     """What was pickled."""
     program = _open(source, limits, settings)
     if program.info != info:
-        raise InputError(f"{source} is another bundle than when the program was pickled", "invalid argument")
+        raise InputError(f"{source} is another bundle than when the program was pickled")
     program._set_states(states)
     return program
 
 
 def _nanoseconds(seconds: float) -> int:
     if not 0 <= seconds < 1e9:
-        raise InputError(f"a deadline of {seconds} seconds: it must be 0 (none) or more, and below 1e9", "invalid argument")
+        raise InputError(f"a deadline of {seconds} seconds: it must be 0 (none) or more, and below 1e9")
     return round(seconds * 1e9) or int(seconds > 0)
 
 
@@ -81,7 +81,7 @@ class TensorInfo:
         self.symbols = symbols
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether an input may have this shape, as far as one input alone tells; bounds are not looked at."""
+        """Whether an input may have this shape, as far as one input alone shows; bounds of symbols are not checked."""
         if not any(self.symbols):
             return shape in self.shapes
         return len(shape) == len(self.shape) and all(symbol or size == mine for symbol, size, mine in zip(self.symbols, shape, self.shape))
@@ -104,9 +104,9 @@ def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]
 
 class Program:
     """A loaded bundle. Call it with arrays as the model was called at export: positionally, by keyword, nested. Results come
-    nested as the model's were, as numpy arrays, or as torch tensors where an input was one; where the model takes none and torch is at hand,
-    as the model gave them. Threads may share it; they take turns. copy.deepcopy makes one with states of its own, which hold what these hold now; pickle
-    takes those along, and of the bundle its path, or its bytes where it was loaded from bytes."""
+    nested as the model's were: numpy arrays, or torch tensors if an input was one; if the model takes no tensors and torch is
+    imported, as the model returned them. Threads may share it; they take turns. copy.deepcopy makes one with states of its own, which begin with the values
+    of these; pickle saves the states and the bundle's path, or its bytes if it was loaded from bytes."""
 
     def __init__(self, program: _runtime.Program, method: str, backend: str, threads: int, memory_limit: int, deadline_nanoseconds: int,
                  profile: bool, taps: Sequence[str] = (), origin: tuple[str | None, _Limits] = (None, (0, 0, 0, False))) -> None:
@@ -153,7 +153,7 @@ class Program:
         return trees.build(described, {**literals, **results})
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """Arrays by input name in, by output name out. No nesting."""
+        """Runs on arrays by input name. Returns arrays by output name, not nested."""
         return self._run(arrays)[0]
 
     def _run(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
@@ -177,11 +177,11 @@ class Program:
         return finished, variant
 
     def cancel(self) -> None:
-        """Ends a call that another thread is in before its next node: it raises CancelledError. Without one it does nothing."""
+        """Ends a running call of another thread before its next node: that call raises CancelledError. Does nothing if there is none."""
         self._session.cancel()
 
     def state(self, name: str) -> Any:
-        """What a state (a buffer that the model writes, or another place where it keeps a tensor) holds now, as a numpy array."""
+        """The value of a state (a buffer that the model writes, or another place where it keeps a tensor), as a numpy array."""
         import numpy
 
         for info in self.states:
@@ -224,7 +224,7 @@ class Program:
         return _reopen, (self._program.data() if path is None else path, limits, self._settings, self.info, self._get_states())
 
     def _get_states(self) -> list[Any]:
-        """What the states hold, those that are hidden too."""
+        """The values of all states, hidden ones included."""
         if not self._all_states:
             return []
         import numpy
@@ -246,7 +246,7 @@ class Program:
 
     @property
     def guards(self) -> list[list[dict[str, Any]]]:
-        """By variant what it assumes of its inputs: {"text", "file", "line", "seen"} each."""
+        """For each variant the guards on its inputs: {"text", "file", "line", "seen"} each."""
         return [self._session.guards(v) for v in range(self.variants)]
 
     @property
@@ -265,7 +265,7 @@ class Program:
             return self._session.nodes()
 
     def taps(self) -> dict[str, Any]:
-        """What was tapped in the last call, by name, as numpy arrays, in the order in which it was made."""
+        """The tapped values of the last call by name, as numpy arrays, in the order in which they were computed."""
         if not self._tapped:
             raise InputError("load the bundle with taps=[...] to see values that nodes make", "failed precondition")
         import numpy
@@ -292,7 +292,7 @@ class Program:
     # ---------------------------------------------------------------- arguments
 
     def _read_interface(self) -> dict[str, Any] | None:
-        """The nesting that the exporter noted; None where it did not or where it does not fit the bundle."""
+        """The interface that the exporter wrote; None if there is none or it does not fit the bundle."""
         try:
             interface = contract.upgrade(json.loads(self.info.get("lazyrt.interface", "null")))
             ours = [name for parameter in interface["parameters"] for name in trees.tensor_names(parameter["item"])]
@@ -305,14 +305,12 @@ class Program:
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         assert self._interface is not None
         parameters = self._interface["parameters"]
-        values, flat = contract.bind(parameters, {info.name for info in self.inputs}, args, kwargs)
-        return contract.match(parameters, values, flat)
+        return contract.match(parameters, contract.bind(parameters, args, kwargs))
 
     def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = [info.name for info in self.inputs]
         if len(args) > len(names):
-            raise InputError(f"{len(args)} arrays given, the bundle has {len(names)} inputs: {', '.join(names)}",
-                             "invalid argument")
+            raise InputError(f"{len(args)} arrays given, the bundle has {len(names)} inputs: {', '.join(names)}")
         return {**dict(zip(names, args)), **kwargs}
 
     def _check_names(self, arrays: Mapping[str, Any]) -> None:
@@ -322,7 +320,7 @@ class Program:
         if missing or unknown:
             text = "; ".join([f"no array for input '{name}'" for name in missing] +
                              [f"there is no input '{name}'" for name in unknown])
-            raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}", "invalid argument")
+            raise InputError(f"{text}; the bundle's inputs are {', '.join(map(repr, self.inputs))}")
 
 
 def _empty(numpy: Any, info: TensorInfo, shape: tuple[int, ...] | None = None) -> Any:
@@ -342,15 +340,13 @@ def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
     else:
         array = numpy.asarray(value)
         if not array.dtype.isnative:
-            raise InputError(f"input '{info.name}' has the byte order of another machine: give array.astype(array.dtype.newbyteorder('='))",
-                             "invalid argument")
+            raise InputError(f"input '{info.name}' has the byte order of another machine: give array.astype(array.dtype.newbyteorder('='))")
         name = array.dtype.name
     fits = name == _NUMPY_NAMES[info.dtype] or (info.dtype == "bf16" and name == "bfloat16")
     if not fits:
-        raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}", "invalid argument")
+        raise InputError(f"input '{info.name}' is {name}, the bundle needs {_long_name(info)}")
     if not info.takes(tuple(array.shape)):
-        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}",
-                         "invalid argument")
+        raise InputError(f"input '{info.name}' has shape {list(array.shape)}, the bundle needs {info.shapes_text()}")
     return array.view(numpy.uint16) if name == "bfloat16" else array
 
 
@@ -358,7 +354,7 @@ def _torch_to_numpy(info: TensorInfo, tensor: Any) -> Any:
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
         kind = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else tensor.layout
-        raise InputError(f"input '{info.name}' is not dense ({kind}): give x.to_dense()", "invalid argument")
+        raise InputError(f"input '{info.name}' is not dense ({kind}): give x.to_dense()")
     try:
         tensor = tensor.detach().cpu().resolve_neg()
         if tensor._is_zerotensor():
@@ -366,7 +362,7 @@ def _torch_to_numpy(info: TensorInfo, tensor: Any) -> Any:
         return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
     except (RuntimeError, TypeError) as error:  # on the device meta; of torch.func, which would look into the bundle
         raise InputError(f"input '{info.name}' has no values of its own that a bundle could read ({_first_line(error)}): bundles take tensors with values, "
-                         "and torch.func cannot look into them", "invalid argument") from error
+                         "and torch.func cannot look into them") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -390,7 +386,7 @@ def _refuse_autocast() -> None:
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
         raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
-                         "torch.autocast('cpu', enabled=False)", "invalid argument")
+                         "torch.autocast('cpu', enabled=False)")
 
 
 def _to_torch(info: TensorInfo, array: Any) -> Any:

@@ -3,12 +3,12 @@
 A description is a dict with "kind"; those of single values are in fixed.py:
   tensor   {"name"}                        an input or output of the bundle; with "number" it is a "float" or "int" for the caller, with
                                            "numpy" an array of NumPy ("scalar": one of its numbers)
-  value, fixed, digest                     what is fixed. A number of the result has a "name": the literal of the bundle
+  value, fixed, digest                     a constant. A number of the result has a "name": that of the bundle's literal
   tuple, list   {"items"}
   dict     {"keys", "items"}               keys are as JSON has them, or descriptions
   object   {"type", "keys", "items", "absent"}  dataclass, named tuple, ModelOutput, other object with attributes; `absent` are fields that
                                            were None
-"class" is the class of what is not a tuple, list or dict itself; "maxlen" that of a deque, "factory" the name of a defaultdict's."""
+"class" is given for subclasses of tuple, list and dict and for objects. Results come back as tuples, lists, dicts, OrderedDicts and Records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from lazyrt.bundles.fixed import Opaque
 DEEPEST = 24
 _SIZE = "torch.Size"
 _NUMBERS = {"float": float, "int": int, True: float}
-_FACTORIES = {kind.__name__: kind for kind in (int, float, complex, bool, str, list, tuple, dict, set)}  # of a defaultdict
 
 
 class _Node:
@@ -36,8 +35,8 @@ class _Node:
 
 
 def flatten(value, name, is_tensor, names=None, arguments=False):
-    """(description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
-    arguments everything has to be comparable; of results what belongs to an object that a Record stands for may be left out."""
+    """Returns (description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
+    arguments everything has to be comparable; of results, attributes of an object that becomes a Record may be left out."""
     leaves, taken = [], set() if names is None else names
 
     def visit(item, path, depth):
@@ -53,7 +52,7 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
         keys, items = [], []
         for key, child in zip(node.keys, node.items):
             try:
-                items.append(visit(child, _join(path, key), depth + 1))
+                items.append(visit(child, join(path, key), depth + 1))
                 keys.append(key)
             except Opaque:
                 if arguments or node.kind != "object" or "absent" in node.more or isinstance(item, tuple):
@@ -71,8 +70,8 @@ def flatten(value, name, is_tensor, names=None, arguments=False):
 
 
 def replace(value, is_tensor, make):
-    """The same nesting with make(tensor) for each tensor, in flatten's order; what holds a tensor is new, all else as it was. What was one
-    object is one again, and holds what was made for its first place."""
+    """Returns the same nesting with make(tensor) for each tensor, in flatten's order; containers of tensors are copied, everything else is kept. An
+    object in several places stays one object, and holds what was made for the first of them."""
     known = {}
 
     def visit(item, depth):
@@ -115,7 +114,7 @@ def tensor_names(description):
 
 
 def build(description, tensors):
-    """The value that a description tells of, with tensors[name] for its tensors. Objects become Records: no class that
+    """Makes the value of a description, with tensors[name] for its tensors. Objects become Records: no class that
     the file names is looked up."""
     kind = description["kind"]
     if kind == "tensor":
@@ -127,20 +126,11 @@ def build(description, tensors):
     if kind == "tuple":
         return fixed.size_of(items) if description.get("class") == _SIZE else tuple(items)
     if kind == "list":
-        return collections.deque(items, description.get("maxlen")) if description.get("class") == "collections.deque" else items
+        return items
     keys = [build(key, {}) if isinstance(key, dict) else key for key in description["keys"]]
     if kind == "dict":
-        return _build_dict(description, zip(keys, items))
+        return (collections.OrderedDict if description.get("class") == "collections.OrderedDict" else dict)(zip(keys, items))
     return Record(description["type"], dict(zip(keys, items)), description.get("absent", ()))
-
-
-def _build_dict(description, items):
-    kind = description.get("class")
-    if kind == "collections.Counter":
-        return collections.Counter(dict(items))
-    if kind == "collections.defaultdict":
-        return collections.defaultdict(_FACTORIES.get(description.get("factory")), items)
-    return (collections.OrderedDict if kind == "collections.OrderedDict" else dict)(items)
 
 
 def _build_tensor(description, tensor):
@@ -150,8 +140,8 @@ def _build_tensor(description, tensor):
 
 
 class Record:
-    """Stands for a dataclass, named tuple or object of the model: attributes, keys and indices give its fields. As an argument it
-    serves where the class itself is not at hand: Record("Options", {"scale": 2.0})."""
+    """Replaces a dataclass, named tuple or object of the model: its fields are read by attribute, key or index. It may also be given as an
+    argument where the class itself cannot be imported: Record("Options", {"scale": 2.0})."""
 
     def __init__(self, type_name: str, fields: Mapping[str, Any], absent: Iterable[str] = ()) -> None:
         self.__dict__.update({name: None for name in absent})
@@ -178,15 +168,15 @@ class Record:
         return self._fields.keys()
 
     def values(self) -> ValuesView[Any]:
-        """What the fields hold."""
+        """The fields' values."""
         return self._fields.values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Pairs of a field's name and what it holds."""
+        """(name, value) of each field."""
         return self._fields.items()
 
     def to_tuple(self) -> tuple[Any, ...]:
-        """What the fields hold, as a tuple."""
+        """The fields' values, as a tuple."""
         return tuple(self._fields.values())
 
     def __getattr__(self, name: str) -> Any:
@@ -197,7 +187,7 @@ class Record:
 
 
 class Mismatch(Exception):
-    """A value that is not as described: at `path` is `value` where what `was` says should be, or what `text` says."""
+    """A value that is not as described: at `path` there is `value` instead of `was`; or `text` says what is wrong."""
 
     def __init__(self, path, text="", was="", value=None):
         super().__init__(path, text, was)
@@ -205,8 +195,8 @@ class Mismatch(Exception):
 
 
 def match(description, value, found, path="", arguments=False):
-    """Fills found[name] with the tensors of a value that has to be nested as described, and hold what is described as constant. Of results some
-    may be described in part. Raises Mismatch."""
+    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested otherwise than described, or holds other
+    constants; a result's description may lack attributes of its objects."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value
@@ -217,7 +207,7 @@ def match(description, value, found, path="", arguments=False):
 
 
 def _match_constant(description, value, path, arguments):
-    if arguments and description["kind"] == "value" and "text" in description:  # version 1: it was not noted so that it can be compared
+    if arguments and description["kind"] == "value" and "text" in description:  # version 1 has only its text, which cannot be compared
         return
     wanted = {key: item for key, item in description.items() if key != "name"}
     try:
@@ -248,11 +238,11 @@ def _match_node(description, value, found, path, arguments):
     if "keys" not in description and len(items) != len(node.items):
         raise Mismatch(path, f"'{path or 'result'}' has {len(node.items)} items, the bundle was exported with {len(items)}")
     if more and (arguments or node.kind != "object"):
-        raise Mismatch(path, f"'{_join(path, more[0])}' was not there when the bundle was exported")
+        raise Mismatch(path, f"'{join(path, more[0])}' was not there when the bundle was exported")
     for key, name, item in zip(ours, names, items):
         if name in known:
-            match(item, known[name], found, _join(path, key), arguments)
-        elif not of_record or tensors_of(item):  # what a Record does not say is as at export
+            match(item, known[name], found, join(path, key), arguments)
+        elif not of_record or tensors_of(item):  # a Record may leave out constants
             raise Mismatch(path, f"'{path}' lacks '{key}'" if path else f"argument '{key}' is missing; the bundle was exported with it" if arguments else
                            f"'result' lacks '{key}'")
     if not arguments or of_record:
@@ -274,7 +264,7 @@ def _open_record(record, description):
 
 
 def open_node(value, path, arguments):
-    """The node of what holds others, or None for a leaf."""
+    """The node of a container or object; None for a leaf."""
     if fixed.is_plain(value) or isinstance(value, (type, *fixed.VALUE_TYPES)):
         return None
     names = _names_of_items(value)
@@ -285,10 +275,10 @@ def open_node(value, path, arguments):
     if isinstance(value, (tuple, list, collections.deque)):
         if fixed.type_name(value) == _SIZE:
             return _Node("tuple", range(len(value)), value, tuple, **{"class": _SIZE})
-        more = {} if type(value) in (tuple, list) else _of_subclass(value, path, arguments)
+        more = {} if type(value) in (tuple, list) else _of_subclass(value, path)
         return _Node("tuple" if isinstance(value, tuple) else "list", range(len(value)), value, type(value), **more)
     if isinstance(value, collections.abc.Mapping):
-        more = {} if type(value) is dict else _of_subclass(value, path, arguments)
+        more = {} if type(value) is dict else _of_subclass(value, path)
         return _Node("dict", value, (value[key] for key in value), lambda items: _copy_with(value, list(value), items, type(value).__setitem__), **more)
     if type(value) is functools.partial:
         return _object(value, ("func", "args", "keywords"), (value.func, value.args, value.keywords), lambda items: functools.partial(items[0], *items[1], **items[2]))
@@ -299,7 +289,7 @@ def open_node(value, path, arguments):
 
 
 def _names_of_items(value):
-    """Of a named tuple, or one of C (torch.return_types.sort); else None."""
+    """Names of the items of a named tuple, or of a struct sequence of C (torch.return_types.sort); else None."""
     if not isinstance(value, tuple):
         return None
     return getattr(value, "_fields", type(value).__match_args__ if hasattr(type(value), "n_sequence_fields") else None)
@@ -317,7 +307,7 @@ def _copy_with(value, keys, items, put):
 
 
 def _put(made, key, item):
-    """Sets an attribute, past a property of its name; of a dataclass that is a dict the item, too."""
+    """Sets an attribute without calling a property of that name; in a dataclass that is a dict also the item."""
     if isinstance(made, dict) and key in made:
         dict.__setitem__(made, key, item)
     held = getattr(made, "__dict__", None)
@@ -327,20 +317,14 @@ def _put(made, key, item):
         object.__setattr__(made, key, item)
 
 
-def _of_subclass(value, path, arguments):
-    """What a container's class adds. Raises Opaque for what would get lost."""
-    more = {"class": fixed.type_name(value)}
-    longest, factory = getattr(value, "maxlen", None), getattr(value, "default_factory", None)
-    can_build = type(value) in (collections.deque, collections.defaultdict) and (factory is None or _FACTORIES.get(getattr(factory, "__name__", "")) is factory)
-    if (longest is not None or factory is not None) and (arguments or not can_build):
-        raise Opaque(path, f"is a {more['class']} with a maxlen or default_factory, which would get lost: give a list or dict")
-    if longest is not None:
-        more["maxlen"] = longest
-    if factory is not None:
-        more["factory"] = factory.__name__
+def _of_subclass(value, path):
+    """Marks of a container's class. Raises Opaque for contents that would get lost."""
+    name = fixed.type_name(value)
+    if getattr(value, "maxlen", None) is not None or getattr(value, "default_factory", None) is not None:
+        raise Opaque(path, f"is a {name} with a maxlen or default_factory, which would get lost: give a list or dict")
     if not isinstance(value, collections.UserDict):
         _refuse_loss(value, path, fixed.attributes(value))
-    return more
+    return {"class": name}
 
 
 def _refuse_loss(value, path, beside):
@@ -367,7 +351,7 @@ def _describe_leaf(value, path, arguments):
 
 
 def describe_key(key, path):
-    """A key as JSON has it, or its description."""
+    """A key that JSON can hold as it is; else its description."""
     if key is None or type(key) in (bool, int, float, str):
         return key
     if type(key) is tuple:
@@ -383,7 +367,7 @@ def _described_key(key):
 
 
 def _shorten(described):
-    """Digests in place of what is large and holds no tensor, as deep inside as they serve."""
+    """Replaces large parts without tensors by their digests, the innermost ones first."""
     if "items" in described:
         described = {**described, "items": [_shorten(item) for item in described["items"]]}
     if tensors_of(described):
@@ -391,7 +375,8 @@ def _shorten(described):
     return fixed.shorten(described, described.get("class", described.get("type", described["kind"])))
 
 
-def _join(path, key):
+def join(path, key):
+    """The path of an item."""
     return f"{path}.{key}" if path else str(key)
 
 

@@ -1,4 +1,4 @@
-"""The example call: its arguments after the program's signature, what of them are inputs, what is fixed."""
+"""The example call: its arguments by the program's signature; which are inputs and which are fixed."""
 
 import inspect
 
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def is_input(value):
-    """Tensors and arrays of NumPy."""
+    """Whether it is a tensor or an array of NumPy."""
     return isinstance(value, (torch.Tensor, numpy.ndarray))
 
 
@@ -36,7 +36,7 @@ class Example:
         self.inputs, self.arrays = [], set()
         bound = bind(target, self.args, self.kwargs)
         named = [p.name for p, _, _ in bound if p.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)]
-        self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # as `inputs` are ordered
+        self.kwargs = {**{name: self.kwargs[name] for name in named if name in self.kwargs}, **self.kwargs}  # in the order of `inputs`
         try:
             self.parameters = [self._describe(*given) for given in bound]
         except Opaque as opaque:
@@ -61,7 +61,7 @@ class Example:
         return described
 
     def call(self, tensors, array=lambda tensor: tensor.numpy()):
-        """(args, kwargs) with these tensors, in the order of `inputs`; array(tensor) makes an array of NumPy of one."""
+        """Returns (args, kwargs) with these tensors, in the order of `inputs`; array(tensor) makes an array of NumPy from a tensor."""
         following = iter(list(zip(self.inputs, tensors)))
 
         def make(leaf):
@@ -70,8 +70,12 @@ class Example:
 
         return trees.replace((self.args, self.kwargs), is_input, make)
 
+    def clones(self):
+        """Its tensors, each in memory of its own."""
+        return [tensor.detach().clone() for _, tensor in self.inputs]
+
     def fixed(self):
-        """Names of the arguments that are no inputs -> their descriptions."""
+        """{name: description} of the arguments that are no inputs."""
         found = {}
         for parameter in self.parameters:
             _list_fixed(parameter["item"], parameter["name"], found)
@@ -79,15 +83,15 @@ class Example:
 
 
 class Watch:
-    """The objects among the arguments of a call, as they were before it."""
+    """Detects changes of the objects among the arguments of a call."""
 
     def __init__(self, target, args, kwargs):
         self._given = [(parameter.name, value) for parameter, value, is_given in bind(target, args, kwargs) if is_given]
-        self._before = [_picture(value) for _, value in self._given]
+        self._before = [_snapshot(value) for _, value in self._given]
 
     def changed(self, result):
-        """(name, whether the caller gets it back in the result) of those that are others now."""
-        changed = [(name, value) for (name, value), before in zip(self._given, self._before) if _picture(value) != before]
+        """[(name, whether the result contains it)] of the changed arguments."""
+        changed = [(name, value) for (name, value), before in zip(self._given, self._before) if _snapshot(value) != before]
         returned = _objects_in(result) if changed else set()
         return [(name, id(value) in returned) for name, value in changed]
 
@@ -108,8 +112,8 @@ def _objects_in(result):
     return found
 
 
-def _picture(value):
-    """What changes when the program puts something else into a container or object. Writes into tensors are seen elsewhere."""
+def _snapshot(value):
+    """A snapshot of an argument, which differs when a container or object holds something else. The capture itself sees writes into tensors."""
     try:
         described, leaves = trees.flatten(value, "", is_input, arguments=True)
     except Opaque as opaque:
@@ -121,11 +125,11 @@ def _list_fixed(described, path, found):
     if described["kind"] in ("value", "fixed", "digest"):
         found[path] = described
     for key, item in zip(described.get("keys") or range(len(described.get("items", ()))), described.get("items", ())):
-        _list_fixed(item, f"{path}.{key}", found)
+        _list_fixed(item, trees.join(path, key), found)
 
 
 def _describe_default(parameter):
-    """What stands in for an argument that is left out; a tensor or what cannot be compared can only be left out."""
+    """The description of a parameter's default; "default" if it is a tensor or cannot be compared: then a call can only leave it out."""
     try:
         return trees.flatten(parameter.default, parameter.name, lambda value: False, arguments=True)[0]
     except Opaque:
@@ -133,7 +137,7 @@ def _describe_default(parameter):
 
 
 def _path_of(parameter):
-    """Where the paths of its inputs begin; what **kwargs took goes by its own names."""
+    """The first part of the paths of its inputs: its name, or nothing for **kwargs, whose items have names."""
     return "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
 
 
@@ -155,7 +159,7 @@ def bind(target, args, kwargs):
 
 
 def _signature_of(function):
-    """The signature of a function; of TorchScript's by its schema."""
+    """The signature of a function; that of a TorchScript function is made from its schema."""
     if not isinstance(function, (torch.jit.ScriptFunction, torch.ScriptMethod)):
         return inspect.signature(function)
     parameters = []

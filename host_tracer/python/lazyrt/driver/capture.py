@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 
 import torch
 
@@ -18,13 +17,12 @@ from lazyrt.record import fast_paths, gradients, meta_kernels, statements
 from lazyrt.record.copies import capture_with_copies
 from lazyrt.record.draws import Draws
 from lazyrt.record.modes import CaptureMode
-from lazyrt.record.recipes import Recipes
 from lazyrt.state.calls import Call
 from lazyrt.state.leaks import Leaks
 
 
 class Capture:
-    """Captures calls of a program. `sizes`: a Sizes where extents vary, with `follows_factories` what the program makes of them is in the graph, too."""
+    """Captures calls of a program. `sizes`: a Sizes if extents vary; `follows_factories`: tensors that the program makes from sizes are part of the graph."""
 
     def __init__(self, eager, phases, generators, *, allow, second_trace, sizes=None, follows_factories=False):
         self.eager, self.phases, self.generators = eager, phases, generators
@@ -38,7 +36,7 @@ class Capture:
         self.runs = 0  # of the program on lazy tensors
 
     def __call__(self, sample, phase, second_trace=None):
-        """(trace, run) of a call in a phase."""
+        """Captures a call in a phase. Returns (trace, run)."""
         self.eager.restore()
         phase.restore()
         request = _tracer.Request()
@@ -50,13 +48,13 @@ class Capture:
         run = LazyRun(self, sample, phase, dict([*request.parameters, *request.buffers]))
         request.program = run
         request.before_trace = lambda: self._before_trace(run)
-        request.check_of, request.is_caught, request.recipe_of = statements.check_of, statements.is_caught, run.recipe_of
+        request.check_of, request.is_caught = statements.check_of, statements.is_caught
         try:
             with meta_kernels.without_dynamo():
                 trace = capture_with_copies(run, lambda: capture_following_numbers(request, run, self.notes.append),
                                             lambda mode: self.eager(sample, mode=mode, phase=phase))
         except Exception as error:
-            request.inputs = request.parameters = request.buffers = []  # whoever keeps the error keeps the request
+            request.inputs = request.parameters = request.buffers = []  # a reference to the error holds the request, too
             self._raise_own(sample, error)
         self._stop_if_interrupted(run)
         self.eager.restore()
@@ -64,14 +62,15 @@ class Capture:
         trace.producer = f"torch {torch.__version__} eager"
         trace.name_outputs([name for name, _ in run.entries])
         for name, is_returned in run.written or ():  # who gets it back in the result misses nothing
-            trace.add_finding("note" if is_returned else "warning", "input-written", f"the program changes what argument '{name}' holds; the bundle leaves its "
-                              "caller's objects as they are", "return what the caller needs, and give it at the next call")
+            trace.add_finding("note" if is_returned else "warning", "input-written", f"the program changes what argument '{name}' holds; the bundle does not change its "
+                              "caller's objects", "return what the caller needs, and pass it to the next call")
         for message in dict.fromkeys(run.differences):
             trace.add_finding("error", "baked-output", message, "return it as a tensor, or compute it outside of the program")
         return trace, run
 
     def _before_trace(self, run):
-        """The generators go on from the first trace to the next: what the model draws from them has to differ in order to be seen."""
+        """Restores the state before each trace. Generators are restored before the first one only: in the second trace the model has to draw other numbers,
+        so that the comparison of the two sees them."""
         self._stop_if_interrupted(run)
         if run.description is None:
             self.generators.restore()
@@ -81,30 +80,26 @@ class Capture:
 
     @staticmethod
     def _stop_if_interrupted(run):
-        """Capture takes exceptions of later traces for another path of the program; an interrupt is none."""
+        """Raises an interrupt: the capture would take it for an error of a later trace, which is another path of the program."""
         if run.interrupt is not None:
             raise run.interrupt
 
     def _raise_own(self, sample, error):
-        """An error that eager has too is the model's; else the capture's."""
+        """Raises the model's error if eager raises as well, else the capture's."""
         if isinstance(error, ExportError):
             raise error
         self.eager.restore()
         self.leaks.refuse()
         if isinstance(error, KeyError) and names_tensor(error):
-            raise ExportError("the program looks a parameter, buffer or input up among the keys of a dict, and LazyRT calls it with others in "
-                              "their place: use names as keys", "unsupported") from error
+            raise ExportError("the program uses a parameter, buffer or input as the key of a dict, but a capture calls it with other tensors in "
+                              "their place: use names as keys") from error
         if not isinstance(error, Error):
             self.eager(sample)
         for message, suggestion, file, line in self.draws.findings():
             raise ExportError(f"{file}:{line}: {message}: {suggestion}", "baked") from error
         if writes_in_script(error):
             raise ExportError("TorchScript code writes in place into a tensor that is no registered buffer, which cannot be followed there: register it as a "
-                              f"buffer, or assign a new tensor instead of writing into it\n{statement_of(error)}", "unsupported") from error
-        if "lift() it first" in str(error):
-            name = re.search(r"writes into ('\S+')", str(error))
-            raise ExportError(f"the program writes into the memory of {name[1] if name else 'a tensor that it keeps'} by way of another tensor that it keeps there (a view, "
-                              "detach(), .data, NumPy): the graph does not see the write. clone() one of them, or make the view where it is used", "unsupported") from error
+                              f"buffer, or assign a new tensor instead of writing into it\n{statement_of(error)}") from error
         raise ExportError(f"the capture failed: {said_of(error)}", getattr(error, "kind", "unsupported")) from error
 
 
@@ -115,12 +110,11 @@ class LazyRun:
         self._capture, self._sample, self.phase, self._tensors = capture, sample, phase, tensors
         self.interrupt = None
         self.numbers, self.copies = None, None  # set by capture_following_numbers and capture_with_copies
-        self.recipes = None
         self.differences = []  # of the later runs' constant results
         self.forget()
 
     def forget(self):
-        """The program is captured anew."""
+        """Prepares for another capture of the program."""
         self.description, self.entries = None, []
         self.after, self.call = None, None  # of the first run: the phase that follows
         self.written = None  # see Watch.changed: of the first run
@@ -149,7 +143,6 @@ class LazyRun:
             call.begin()
             stack.enter_context(module_paths(program.module_paths(), capture.sources))
             stack.enter_context(fast_paths.open_to_modes())
-            self.recipes = Recipes(capture.sources.current)
             draws = stack.enter_context(capture.draws.watched())
             mode = CaptureMode(self, call.kept(), draws, capture.leaks.note, capture.sizes is not None, capture.follows_factories)
             stack.enter_context(self.numbers.active(self.phase.snapshot.namespaces))
@@ -161,7 +154,7 @@ class LazyRun:
         if mode.takes_gradients:
             gradients.refuse_hooks(program.parameters(), mode.variables)
         for file, line in self.numbers.audience.heard:
-            capture.notes.append(f"a value is shown by print, logging or a warning, which the bundle leaves out ({os.path.basename(file)}:{line})")
+            capture.notes.append(f"a value is shown by print, logging or a warning, which the bundle does not do ({os.path.basename(file)}:{line})")
         self.numbers.selections.check()
         if self.written is None:
             self.written = watch.changed(result)
@@ -174,10 +167,6 @@ class LazyRun:
         capture.moved.update(capture.generators.used())
         mode.let_go()
         return outputs
-
-    def recipe_of(self, constant):
-        """See recipes.py."""
-        return self.recipes.of(constant)
 
     def _take(self, result, mode):
         description, leaves = results.describe(result, numbers_vary=self._capture.sizes is not None)

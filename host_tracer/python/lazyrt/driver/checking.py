@@ -1,6 +1,5 @@
-"""What the module itself gives, for the check after an export: its results by name, and how they are nested."""
+"""The results of the module itself, by name, and how they are nested: for the check after an export."""
 
-import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -11,7 +10,7 @@ _NUMBERS = (bool, int, float)
 
 
 def level_name(check):
-    """"none", "sample" or "full" of what a caller gives for `check`."""
+    """Returns "none", "sample" or "full" for a caller's `check`."""
     level = {True: "full", False: "none"}.get(check, check) if isinstance(check, (bool, str)) else check
     if level not in ("none", "sample", "full"):
         raise ValueError(f"check has to be 'none', 'sample' or 'full', not {check!r}")
@@ -19,33 +18,23 @@ def level_name(check):
 
 
 class Reference:
-    """Calls the module on its own tensors and on clones of the inputs. Between calls without `reset` it keeps what it has become; whoever exports puts it back.
-    `names` are those of the results in the bundle's order, `descriptions` theirs; several where samples gave other constants."""
+    """Calls the module on its own tensors and on clones of the inputs. A call without `reset` begins in the state after the last one; the exporter
+    restores it at the end. `names` are those of the results in the bundle's order; `descriptions` of the results are several if samples have other constants."""
 
     def __init__(self, capture, sample, names, descriptions):
         self.sources = capture.sources
         self._eager, self._phases = capture.eager, capture.phases
         self._sample, self._names, self._descriptions = sample, names, descriptions
-        self._numbers = None
 
     def __call__(self, inputs, reset):
-        """(results in the order of the bundle's, what differs in their structure or "")"""
+        """Returns (results in the bundle's order, what differs in their structure or "")."""
         if reset or not self._eager.is_begun:
             self._eager.begin()
         return self._values(self._eager.next_call(self._sample, inputs))
 
     def numbers(self):
-        """Whole numbers with which the program may compare sizes, in groups, the likeliest first."""
-        return [sorted(self._held().written), sorted(self._held().held)]
-
-    def together(self):
-        """Tuples of such numbers that stand in one place."""
-        return sorted(map(list, self._held().together))
-
-    def _held(self):
-        if self._numbers is None:
-            self._numbers = numbers_held(self._phases.first.snapshot.holdings())
-        return self._numbers
+        """Whole numbers with which the program may compare sizes: [those in its code, those that it holds]."""
+        return list(map(sorted, numbers_held(self._phases.first.snapshot.holdings())))
 
     def _values(self, result):
         difference = ""
@@ -61,19 +50,19 @@ class Reference:
         return [], difference
 
     def explain(self, calls):
-        """Where the last of these calls parts from a first call on the example, in words; "" where it does not."""
+        """Returns a sentence about the first operator at which the last of these calls differs from a first call on the example, or ""."""
         first = self._record([[tensor for _, tensor in self._sample.inputs]])
         last = self._record(calls)
         for seen, now in zip(first, last):
             if seen[:2] != now[:2]:
-                return f"Eager parts from its first call on the example at {_call_text(seen)}, now {_call_text(now)}"
+                return f"Eager differs from its first call on the example at {_call_text(seen)}, now {_call_text(now)}"
         if len(first) != len(last):
             longer, when = (first, "no longer") if len(first) > len(last) else (last, "not")
-            return f"Eager parts from its first call on the example at {_call_text(longer[min(len(first), len(last))])}, {when} made there"
+            return f"Eager differs from its first call on the example at {_call_text(longer[min(len(first), len(last))])}, {when} made there"
         return ""
 
     def _record(self, calls):
-        """(operator, arguments, place) of all that the last of the calls does."""
+        """[(operator, arguments, place)] of the last of these calls."""
         with self._eager.in_a_row():
             for inputs in calls[:-1]:
                 self._eager.next_call(self._sample, inputs)
@@ -83,7 +72,7 @@ class Reference:
 
 
 class _Recorder(TorchDispatchMode):
-    """What is computed, and from which numbers and constants."""
+    """Records each operator with its numbers, constants and place."""
 
     def __init__(self, sources, known):
         super().__init__()
@@ -96,7 +85,7 @@ class _Recorder(TorchDispatchMode):
         arguments = [self._describe(item) for item in (*args, *kwargs.values())]
         result = func(*args, **kwargs)
         for tensor in result if isinstance(result, (tuple, list)) else [result]:
-            self._known[id(tensor)] = tensor  # kept, so that no other has its id
+            self._known[id(tensor)] = tensor  # kept, so that its id stays unique
         place = self._sources.current()
         self.calls.append((str(func), arguments, f"{place['file']}:{place['line']}" if place["file"] else ""))
         return result
@@ -118,7 +107,7 @@ def _call_text(call):
 
 
 def _with_numbers_open(description):
-    """The description with its numbers, which are results of each variant, to be collected as tensors are."""
+    """The description with its numbers, which each variant has as results, turned into tensors, so that match() collects them."""
     if description["kind"] == "value" and "name" in description:
         return {"kind": "tensor", "name": description["name"]}
     if "items" not in description:
@@ -133,31 +122,6 @@ def _output(value):
     return value if value is None or type(value) in _NUMBERS else torch.as_tensor(value).clone()
 
 
-def structure_difference(ours, eager, description):
-    """How the loaded bundle's result is nested or typed otherwise than the module's; "" where it is not."""
-    opened, given, wanted = _with_all_open(description, "result"), {}, {}
-    try:
-        trees.match(opened, ours, given)
-        trees.match(opened, eager, wanted)
-    except trees.Mismatch as other:
-        return mismatch_text(other)
-    pairs = [(name, _type_text(given[name]), _type_text(value)) for name, value in wanted.items()]
-    return next((f"'{name}' is {a}, the module's {b}" for name, a, b in pairs if b and a != b), "")
-
-
-def _with_all_open(description, name):
-    """The description with each leaf as a tensor of this name."""
-    if "items" not in description:
-        return {"kind": "tensor", "name": name}
-    return {**description, "items": [_with_all_open(item, f"{name}.{i}") for i, item in enumerate(description["items"])]}
-
-
 def mismatch_text(other):
-    """What trees.match has found of a result."""
+    """The text of a Mismatch of a result."""
     return other.text or f"'{other.path or 'result'}' is {other.was} in the capture and {fixed.short_repr(other.value)} in eager"
-
-
-def _type_text(value):
-    if isinstance(value, (torch.Tensor, numpy.ndarray)):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    return f"a {type(value).__name__}" if value is None or isinstance(value, numpy.generic) or type(value) in (*_NUMBERS, str) else ""

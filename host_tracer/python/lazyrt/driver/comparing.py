@@ -1,4 +1,4 @@
-"""lazyrt.compare: a bundle beside eager, value by value."""
+"""lazyrt.compare: a bundle and eager, compared value by value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lazyrt.driver.programs import Program
 
 
 class Comparison:
-    """What lazyrt.compare found. `ok`: nothing differs and the run came to its end; `first`: the first value that differs, or None; `values`: all of
-    them in the order of execution; a value is a dict with "node", "name", "op", "backend", "type", "aten", "module", "file", "line", "expected" ("eager",
-    "reference": made of eager's by the node's reference kernel, "-": not compared, "why" says why), "ok", "max_error", "max_value", "of_bound", "worst".
+    """The result of lazyrt.compare. `ok`: nothing differs and the run completed; `first`: the first value that differs, or None; `values`: all values
+    in the order of execution; a value is a dict with "node", "name", "op", "backend", "type", "aten", "module", "file", "line", "expected" ("eager",
+    "reference": computed from eager's values by the node's reference kernel, "-": not compared, for the reason in "why"), "ok", "max_error", "max_value", "of_bound", "worst".
     str() is the verdict, table() has a line for each value."""
 
     def __init__(self, verdict: str, table: str, text: str) -> None:
@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare(path: Any, model: Any, args: Any, kwargs: Any, backend: str, threads: int, bound: float, progress: Any) -> Comparison:
-    """What lazyrt.compare does, and says. What would be wrong for other inputs is no error here."""
+    """Implements lazyrt.compare. Findings that would fail an export are ignored."""
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no bundle {path}")
@@ -48,7 +48,7 @@ def compare(path: Any, model: Any, args: Any, kwargs: Any, backend: str, threads
     def run() -> Comparison:
         program = Program(model)
         sample = example_of(program, args, kwargs)
-        with capturing(program, [sample], allow=[], second_trace=False) as (capture, _):
+        with capturing(program, [sample], allow=[], second_trace=False) as capture:
             steps = explore(capture, [sample])
             set_samples(capture.eager, steps)
             capture.eager.restore()

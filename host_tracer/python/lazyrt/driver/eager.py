@@ -1,4 +1,4 @@
-"""The program itself, run as eager does from the state in which it was found, and the process as it was."""
+"""Runs the program itself, as eager does, from the state at export, and restores the program and the process."""
 
 import contextlib
 import random
@@ -10,11 +10,11 @@ from lazyrt.record import gradients
 from lazyrt.state.memory import Contents, TensorEntry
 from lazyrt.state.snapshot import Snapshot
 
-SEED = 0x6C617A79_52540001  # of torch's generator meanwhile: where it has another one, the program has seeded it
+SEED = 0x6C617A79_52540001  # of torch's generator during an export: if it has another seed, the program has set it
 
 
 class Generators:
-    """The random number generators of torch, Python and NumPy: while active, each run of the program finds them in one state. Afterwards they are as before."""
+    """The random number generators of torch, Python and NumPy. While active, restore() gives them one state; at the end they get back their own."""
 
     def __enter__(self):
         self.before = torch.get_rng_state()
@@ -32,18 +32,17 @@ class Generators:
         numpy.random.set_state(self._numpy)
 
     def used(self):
-        """Names of the generators of Python's side that have moved on."""
+        """Names of the generators of Python and NumPy from which numbers were drawn."""
         used = {"random": random.getstate() != self._python, "numpy.random": repr(numpy.random.get_state(legacy=False)) != repr(self._numpy)}
         return [name for name, has_moved in used.items() if has_moved]
 
 
 class Eager:
-    """Calls the program. Each call by itself begins in the state at export, or in a phase; all is put back after it."""
+    """Calls the program. A single call begins in the state at export, or in a phase, and restores everything afterwards."""
 
     def __init__(self, program, phases, samples, generators):
         self.program, self._phases, self._generators = program, phases, generators
         self._arguments = Snapshot([(f"argument {i}", value) for i, sample in enumerate(samples) for value in (sample.args, sample.kwargs)], Contents())
-        self._gradients = gradients.Kept(program.parameters().values())
         self._contents = Contents()  # copies parameters, too
         self._lent = None
         self.calls = 0
@@ -55,25 +54,24 @@ class Eager:
             self._lent.put_back()
             self._lent = None
         self._phases.restore()
-        self._gradients.restore()
         self._arguments.restore()
         self._phases.first.snapshot.restore_random()
         self._generators.restore()
 
     def restore_arguments(self):
-        """A cache among them that the last call has filled is given anew."""
+        """Restores containers and objects among the arguments, such as a cache that the last call has filled."""
         self._arguments.restore()
 
     def __call__(self, sample, tensors=None, mode=None, phase=None, arrange=None):
-        """The results of one call, under a mode, on clones of the sample's tensors or on `tensors`. arrange(args, kwargs) gives the arguments another form.
-        Buffers and the parameters that calls write are clones, of all others it gets other objects."""
+        """Returns the results of one call, under a mode, on clones of the sample's tensors or on `tensors`, after arrange(args, kwargs). Its buffers, and the
+        parameters that calls write, are clones; other parameters are new objects with the same memory."""
         written = self._may_write()
 
         def run():
             self.restore()
             (phase or self.begins_in or self._phases.first).restore()
             given = {name: _as_another(tensor, name in written) for name, tensor in self.program.registered().items()}
-            args, kwargs = sample.call(tensors or _clones(sample))
+            args, kwargs = sample.call(tensors or sample.clones())
             args, kwargs = (args, kwargs) if arrange is None else arrange(args, kwargs)
             return self._run(lambda: self.program.call(given, args, kwargs), mode)
 
@@ -89,7 +87,7 @@ class Eager:
 
     @contextlib.contextmanager
     def in_a_row(self):
-        """While active, next_call() goes on from what the last one left."""
+        """While active, each next_call() begins in the state after the last one."""
         self.begin()
         try:
             yield
@@ -97,20 +95,20 @@ class Eager:
             self.restore()
 
     def begin(self):
-        """The next next_call() is a first one."""
+        """Restores the first state: next_call() begins in it."""
         self.restore()
         (self.begins_in or self._phases.first).restore()
         self._lent = _Lent(self.program, self._may_write().values(), self._contents)
 
     @property
     def is_begun(self):
-        """Whether next_call() goes on from a call before."""
+        """Whether begin() was called since the last restore()."""
         return self._lent is not None
 
     def next_call(self, sample, tensors=None, mode=None):
-        """A call on the program's own tensors, into which it may write, and on clones of these or of the sample's."""
+        """A call with the program's own parameters and buffers, which it may write, on clones of `tensors` or of the sample's."""
         self._arguments.restore()
-        given = _clones(sample) if tensors is None else [tensor.detach().clone() for tensor in tensors]
+        given = sample.clones() if tensors is None else [tensor.detach().clone() for tensor in tensors]
         args, kwargs = sample.call(given)
         return self._run(lambda: self.program.shell(*args, **kwargs), mode)
 
@@ -120,13 +118,13 @@ class Eager:
             return call()
 
     def _may_write(self):
-        """{name: tensor} of what calls may write in place."""
+        """{name: tensor} of the parameters and buffers that calls may write."""
         known = self._phases.written if self._phases.is_traced else None
         return {**self.program.buffers(), **{name: tensor for name, tensor in self.program.parameters().items() if known is None or name in known}}
 
     @contextlib.contextmanager
     def beginning_in(self, phase):
-        """While active, it begins in this phase."""
+        """While active, calls begin in this phase."""
         self.begins_in = phase
         try:
             yield
@@ -135,7 +133,7 @@ class Eager:
 
 
 class _Lent:
-    """The program as it is, on its own tensors, in whose memory others may lie. put_back() makes its modules and the tensors what they were."""
+    """The module tables and tensors of the program before a row of calls on its own tensors; put_back() restores them."""
 
     def __init__(self, program, tensors, contents):
         self._tables = [(table, dict(table.items())) for module in program.shell.modules() for table in (module._parameters, module._buffers)]
@@ -143,7 +141,7 @@ class _Lent:
 
     def put_back(self):
         for table, saved in self._tables:
-            if not isinstance(table, dict):  # TorchScript's: its names stay, and what it gives is another object each time
+            if not isinstance(table, dict):  # TorchScript's: its names stay, and each access returns another object
                 for name, tensor in saved.items():
                     table[name] = tensor
             elif list(table) != list(saved) or any(table[name] is not tensor for name, tensor in saved.items()):
@@ -153,12 +151,8 @@ class _Lent:
             entry.restore(None)
 
 
-def _clones(sample):
-    return [tensor.detach().clone() for _, tensor in sample.inputs]
-
-
 def _as_another(tensor, copied):
-    """Another object that the program takes for the tensor, as in a capture: parameters stay parameters."""
+    """A new object for the tensor, as in a capture: parameters stay parameters."""
     content = tensor.detach().clone() if copied else tensor.detach()
     if not isinstance(tensor, torch.nn.Parameter):
         return content.requires_grad_(tensor.requires_grad)

@@ -1,4 +1,4 @@
-"""What errors of a capture mean, which torch, NumPy and Python word as if there were none."""
+"""Explains errors that torch, NumPy and Python raise because of a capture, without mentioning it."""
 
 import gc
 import os
@@ -18,12 +18,12 @@ def names_tensor(error):
 
 
 def writes_in_script(error):
-    """Whether an error of the interpreter says that a CPU tensor was given a lazy value."""
+    """Whether it is TorchScript's error for a lazy value that is written into a CPU tensor."""
     text = str(error)
     return "TorchScript interpreter" in text and "INTERNAL ASSERT" in text and "unctionali" in text
 
 
-# What others say of memory that is not there, and what that means.
+# Parts of their messages, about memory that a lazy tensor does not have, and what each means.
 _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in the memory of a tensor (untyped_storage), or for its address, which it does not have while it is "
                                             "captured: use the tensor's own values",
             "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "
@@ -38,7 +38,7 @@ _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in t
 
 
 def said_of(error):
-    """What went wrong, and the program's line."""
+    """The error's text, explained where it is known, with the program's line."""
     text = str(error)
     said = next((f"{meant} ({text})" for mark, meant in _UNCLEAR.items() if mark in text.replace("SparseCsrLazy", "SparseLazy")), text)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_file_of_library(frame.filename)]

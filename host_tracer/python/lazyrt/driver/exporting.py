@@ -1,4 +1,4 @@
-"""lazyrt.export: any eager module or function to a bundle, in stages that hand each other values.
+"""lazyrt.export: from any eager module or function to a bundle, in stages that pass values on.
 
 example calls -> (captures, a Step each) -> explored phases -> settled steps -> captures at other sizes -> traces with references -> checked bundle"""
 
@@ -32,19 +32,18 @@ from lazyrt.sizes.sizes import Sizes
 from lazyrt.state.only_written import places_that_are_read
 from lazyrt.state.phases import Phases
 from lazyrt.state.settling import settle
-from lazyrt.state.snapshot import Contents, Snapshot
 
 INTERFACE_KEY = "lazyrt.interface"
 RESULT_NUMBER = "lazyrt.result"  # see contract.py
 _one_at_a_time = threading.RLock()
 
-# What the captures of a program have given: `steps` at the samples, `sized` at other sizes (`sizes_of` them, or None), `descriptions` of the results, several where
-# samples gave other constants.
+# The captures of a program: `steps` at the samples, `sized` at other sizes, made by `sizes_of` (a SizedCaptures or None); `descriptions` of the results, several if
+# samples have other constants.
 Captured = collections.namedtuple("Captured", "capture steps sized sizes_of descriptions seconds")
 
 
 def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), second_trace=True, check="full", keep_samples=True, report=None, progress=None):
-    """What lazyrt.export does, and says."""
+    """Implements lazyrt.export."""
     if path is None:
         raise TypeError("lazyrt.export(model, args, path) needs the path of the bundle")
     path, check, allow = os.fspath(path), checking.level_name(check), [allow] if isinstance(allow, str) else list(allow)
@@ -59,8 +58,8 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
             for i, sample in enumerate(samples):
                 _check_arguments(samples[0], sample, f"sample {i}")
             sizes = Sizes(dynamic, samples)
-        with capturing(program, samples, allow=allow, second_trace=second_trace, sizes=sizes, follows_factories=follows_factories) as (capture, materialised):
-            captured = _capture_all(capture, samples, materialised, progress)
+        with capturing(program, samples, allow=allow, second_trace=second_trace, sizes=sizes, follows_factories=follows_factories) as capture:
+            captured = _capture_all(capture, samples, progress)
             done = ExportReport([step.trace for step in captured.steps], path)
             if done.errors:
                 raise ExportError("the bundle would be wrong for other inputs:\n" + "\n".join(map(str, done.errors)), "baked", done)
@@ -69,23 +68,23 @@ def export(model, args=(), path=None, *, kwargs=None, dynamic=None, allow=(), se
     try:
         return exclusively(run)
     except ExportError as error:
-        if not dynamic or not _tracer.differs_at_sizes(str(error)):
+        if not dynamic or error.failure != "differs at sizes":
             raise
         first = error
     try:
         return exclusively(lambda: run(follows_factories=True))
     except ExportError as error:
         more = "" if str(error) == str(first) else f"\nWith what torch makes of sizes on the CPU taken into the graph: {error}"
-        raise ExportError(f"{first}{more}", first.kind, first.report) from None
+        raise ExportError(f"{first}{more}", first.kind, first.report, first.failure) from None
 
 
 def exclusively(run):
-    """What run() gives: one capture of the process goes on at a time, and what torch.compile has made runs the program's own code meanwhile."""
+    """Returns run(), while no other export of the process runs and functions of torch.compile run their original code."""
     with _one_at_a_time, torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else contextlib.nullcontext():
         try:
             return contextvars.copy_context().run(run)
         finally:
-            gc.collect()  # what was captured refers to itself: until then it has the weights, which torch.utils.swap_tensors would refuse to swap
+            gc.collect()  # frees the captures, which are cycles and refer to the weights: torch.utils.swap_tensors refuses tensors with other references
 
 
 # -------------------------------------------------------------------- arguments
@@ -120,13 +119,13 @@ def example_of(program, args, kwargs):
 
 
 def _check_arguments(first, sample, which):
-    """A sample has to have the arguments of the first, tensors that differ in their elements excepted."""
+    """Raises ExportError if a sample has other arguments than the first; elements of tensors may differ."""
     if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
-        raise ExportError(f"{which} has other arguments than sample 0, or nested otherwise", "invalid argument")
+        raise ExportError(f"{which} has other arguments than sample 0, or they are nested otherwise", "invalid argument")
     if sample.parameters != first.parameters:
         before, now = first.fixed(), sample.fixed()
         other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
-        raise ExportError(f"'{other}' is fixed, and {which} has another one than sample 0: a bundle has one value of what is "
+        raise ExportError(f"'{other}' is fixed, and {which} has another value of it than sample 0: a bundle has one value of an argument that is "
                           "no tensor. Make a bundle for each", "invalid argument")
 
 
@@ -135,43 +134,19 @@ def _check_arguments(first, sample, which):
 
 @contextlib.contextmanager
 def capturing(program, samples, **options):
-    """Gives (a Capture of the program, paths of the lazy modules whose parameters a first forward has made). Afterwards all is as before, whatever happens."""
+    """Yields a Capture of the program, and restores the program afterwards."""
     meta_kernels.load()
     with Generators() as generators:
-        materialised = _materialise(program, samples[0], generators)
         phases = Phases(program)
         eager = Eager(program, phases, samples, generators)
         try:
-            yield Capture(eager, phases, generators, **options), materialised
+            yield Capture(eager, phases, generators, **options)
         finally:
             eager.restore()
 
 
-def _materialise(program, sample, generators):
-    """Lazy modules (LazyLinear, ...) get their parameters from a first forward, as in eager."""
-    lazy = program.uninitialized()
-    if not lazy:
-        return []
-    known = {name: b.clone() for name, b in program.buffers().items() if type(b) is torch.Tensor}
-    before = Snapshot([*program.roots.items(), (program.name, program.target)], Contents(program.parameters().values()))
-    before.leave_out([program.shell.get_submodule(path) for path in lazy])
-    try:
-        with torch.no_grad():
-            torch.set_rng_state(generators.before)
-            args, kwargs = sample.call([t.detach().clone() for _, t in sample.inputs])
-            program.shell(*args, **kwargs)
-    finally:
-        with torch.no_grad():
-            buffers = program.buffers()
-            for name, content in known.items():
-                buffers[name].copy_(content)
-        before.restore()
-        generators.restore()
-    return lazy
-
-
 def explore(capture, samples):
-    """The steps that the bundle needs, none of which reads what is taken for only written."""
+    """Returns the steps that the bundle needs. Places that are ignored as only written are tried in eager; those that are read are explored as state."""
     phases = capture.phases
     while True:
         steps = phases.explore(samples, capture, capture.eager)
@@ -181,8 +156,8 @@ def explore(capture, samples):
         phases.take_for_read(read)
 
 
-def _capture_all(capture, samples, materialised, progress):
-    """The Captured, with all that is found noted in the traces."""
+def _capture_all(capture, samples, progress):
+    """Makes all captures and adds the findings to their traces. Returns a Captured."""
     start = time.perf_counter()
     more_samples = samples[1:] if capture.sizes else []
     steps = explore(capture, samples[:1] if capture.sizes else samples)
@@ -193,24 +168,25 @@ def _capture_all(capture, samples, materialised, progress):
         captures = SizedCaptures(capture, steps[0], more_samples, lambda step: _keep_reference(capture, step, descriptions), progress)
     sized = captures.run(steps) if captures else []
     traces = [step.trace for step in steps]
-    _note(capture, traces[0], samples[0], materialised)
+    _note(capture, traces[0], samples[0])
     _find_draws(capture, traces[0], samples[0])
     _let_through(traces, capture.allow)
     return Captured(capture, steps, sized, captures, descriptions, time.perf_counter() - start)
 
 
 def _check_interfaces(steps):
-    """All samples have to be nested alike, and their results, too."""
+    """Raises ExportError unless the arguments and results of all samples are nested alike."""
     one, described = steps[0].sample, inside(steps[0].run.description)
     for i, step in enumerate(steps):
         which = "a later call" if step.phase > 0 else f"sample {i}"
         _check_arguments(one, step.sample, which)
         if inside(step.run.description) != described:
-            raise ExportError(f"{which} has other results than sample 0, or nested otherwise", "invalid argument")
+            raise ExportError(f"{which} has other results than sample 0, or they are nested otherwise", "invalid argument")
 
 
 def _number_results(steps):
-    """Where samples gave other constants (texts, None), each variant says by a number which of the descriptions is its own. Gives these."""
+    """Returns the descriptions of the results. If samples have other constants (texts, None), there are several, and a literal of each variant is the index of
+    its own."""
     texts = [results.constants_of(step.run.description) for step in steps]
     known = list(dict.fromkeys(texts))
     if len(known) > 1:
@@ -219,16 +195,13 @@ def _number_results(steps):
     return [steps[texts.index(text)].run.description for text in known]
 
 
-def _note(capture, trace, sample, materialised):
-    notes = list(trace.notes)
-    if materialised:
-        notes.append("a first forward made the parameters of " + ", ".join(materialised))
-    notes += [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
-    trace.notes = [*notes, *dict.fromkeys(capture.notes)]
+def _note(capture, trace, sample):
+    fixed = [f"argument '{name}' is fixed at {text_of(value)}" for name, value in sample.fixed().items()]
+    trace.notes = [*trace.notes, *fixed, *dict.fromkeys(capture.notes)]
 
 
 def _find_draws(capture, trace, sample):
-    """Random numbers that the traces do not show."""
+    """Adds findings of random numbers that are not in the traces."""
     reaches = bool(capture.moved) and draws_matter(capture, sample)
     for name in sorted(capture.moved):
         what = ", and its results depend on what it draws" if reaches else ""
@@ -239,7 +212,7 @@ def _find_draws(capture, trace, sample):
 
 
 def _let_through(traces, allow):
-    """What was found after the captures is let through as well; entries that did nothing are named."""
+    """Applies `allow` to the findings that were added after the captures, and notes the entries that allowed nothing."""
     for trace in traces:
         trace.allow(allow)
     traces[0].notes = [*traces[0].notes, *_tracer.idle_allowances(allow, traces)]
@@ -249,7 +222,7 @@ def _let_through(traces, allow):
 
 
 def _keep_reference(capture, step, descriptions):
-    """What the check compares the bundle with."""
+    """Sets what the check compares the bundle with."""
     step.trace.set_reference(checking.Reference(capture, step.sample, [name for name, _ in step.run.entries], descriptions), step.name)
 
 
@@ -257,59 +230,56 @@ def _write(captured, report, path, check, keep_samples, report_path, progress):
     """Writes and checks the bundle, and completes the report."""
     capture, steps = captured.capture, captured.steps
     sample, described = steps[0].sample, steps[0].run.description
-    plain = set_samples(capture.eager, steps) if check != "none" or keep_samples else {}
+    if check != "none" or keep_samples:
+        set_samples(capture.eager, steps)
     interface = {"version": 2, "parameters": sample.parameters, "result": described}
     if len(captured.descriptions) > 1:
         interface["results"] = captured.descriptions
-    options = _tracer.ExportOptions()
-    options.path, options.model, options.report_path = path, capture.program.name, os.fspath(report_path) if report_path else ""
-    options.info = [(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))]
-    options.check, options.keep_samples, options.trace_seconds = check, keep_samples, captured.seconds
-    options.checked = lambda bundle: _check_structure(capture.eager, bundle, sample, plain[id(sample)], described)
-    options.counts = lambda: (capture.runs, capture.eager.calls)
+    asked = _tracer.Export(path=path, model=capture.program.name, report_path=os.fspath(report_path) if report_path else "",
+                           info=[(INTERFACE_KEY, json.dumps(interface, separators=(",", ":")))], check=check, keep_samples=keep_samples,
+                           trace_seconds=captured.seconds, counts=lambda: (capture.runs, capture.eager.calls),
+                           checked=lambda bundle: _check_loaded(capture.eager, bundle, sample, described))
     if captured.sized:
         sizes = capture.sizes
-        options.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more, captured.sizes_of.numbers)
+        asked.set_dynamic(sizes.native(), sizes.dims, sizes.sample, sizes.fit_points(), captured.sizes_of.more)
     for step in [*steps, *(step for step in captured.sized if step.is_checked)]:
         if step.phase == 0:
             _keep_reference(capture, step, captured.descriptions)
     capture.eager.restore()
     try:
-        report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], options, progress))
+        report.complete(*_tracer.export([step.trace for step in (*steps, *captured.sized)], asked, progress))
     except Error as error:
-        raise ExportError(str(error), error.kind, report) from None
+        raise ExportError(str(error), error.kind, report, error.failure) from None
     return report
 
 
 def set_samples(eager, steps):
-    """Notes in the traces what eager gives on the samples. Gives its results by id of the sample: a call may take long, so each is made once."""
-    plain = {}
+    """Sets the outputs of the samples in the traces to eager's."""
+    plain = {}  # by the sample's id: a call may take long, so each is made once
     for step in steps:
         if step.phase == 0:
             if id(step.sample) not in plain:
                 plain[id(step.sample)] = eager(step.sample)
             step.trace.set_samples(_outputs(step.run, plain[id(step.sample)]))
-    return plain
 
 
 def _outputs(run, result):
-    """Eager's results as the capture takes samples."""
+    """Eager's results as a list of tensors, None for numbers of the capture."""
     found = {}
     try:
         trees.match(run.description, result, found)
     except trees.Mismatch as other:
-        raise ExportError(f"the model's results are others when it is captured: {checking.mismatch_text(other)}") from None
+        raise ExportError(f"the model's results differ when it is captured: {checking.mismatch_text(other)}") from None
     values = [found.get(name) for name, _ in run.entries]
     return [value if value is None or isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
             for value in values]
 
 
-def _check_structure(eager, bundle, sample, result, description):
-    """The loaded bundle gives what the model gives, nested alike."""
+def _check_loaded(eager, bundle, sample, description):
+    """Raises ExportError unless the loaded bundle takes the example and returns results that are nested as described."""
     eager.restore()
-    args, kwargs = sample.call([tensor.detach().clone() for _, tensor in sample.inputs])
-    with torch.set_grad_enabled(eager.takes_gradients):
-        given = load(bundle)(*args, **kwargs)
-    difference = checking.structure_difference(given, result, description)
-    if difference:
-        raise ExportError(f"the bundle does not give what the program gives: {difference}")
+    args, kwargs = sample.call(sample.clones())
+    try:
+        trees.match(description, load(bundle)(*args, **kwargs), {})
+    except trees.Mismatch as other:
+        raise ExportError(f"the bundle does not give what the program gives: {checking.mismatch_text(other)}") from None

@@ -6,6 +6,7 @@ import inspect
 import torch
 from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from lazyrt.errors import ExportError
 from lazyrt.record.sparse_products import is_sparse
 from lazyrt.state.script_state import module_of, refuse_written_constants
 
@@ -29,10 +30,11 @@ class Program:
             self.roots = {"": target} if isinstance(target, torch.nn.Module) else _reachable_modules(target)
         self.shell = target if "" in self.roots else _shell(target, self.roots)
         refuse_written_constants(self.shell)
+        _refuse_uninitialized(self.shell)
 
     def call(self, tensors, args, kwargs):
-        """Calls it with `tensors` by name in place of parameters and buffers, in all places where these are; writes back into `tensors` what the call
-        put in their places. (torch.func.functional_call puts them back by name, also into a module that the call has put there.)"""
+        """Calls it with `tensors` by name in place of parameters and buffers, wherever these are registered; updates `tensors` where the call
+        registers other tensors. (torch.func.functional_call restores by name, also into a module that the call has registered there.)"""
         names = {id(self.at(name)): name for name in tensors}
         places = []  # (its table, attribute, what was there, its name)
         for module in self.shell.modules():
@@ -45,7 +47,7 @@ class Program:
         finally:
             for module, table, attribute, tensor, name in places:
                 now = table[attribute] if attribute in table else getattr(module, attribute, None)
-                if now is None:  # emptied, or gone: it stays so
+                if now is None:  # deleted, or set to None: it stays so
                     continue
                 if self.at(name) is now:
                     tensors[name] = now
@@ -58,7 +60,7 @@ class Program:
         (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
 
     def at(self, name):
-        """The parameter or buffer of this name; None where there is none now."""
+        """The parameter or buffer of this name, or None."""
         path, _, attribute = name.rpartition(".")
         module = self.shell
         for part in path.split(".") if path else ():
@@ -68,11 +70,15 @@ class Program:
         found = _item(module._parameters, attribute)
         return _item(module._buffers, attribute) if found is None else found
 
+    def all_roots(self):
+        """[(path, object)] of the objects through which the program reaches its state."""
+        return [*self.roots.items(), *(() if "" in self.roots else [(self.name, self.target)])]
+
     def parameters(self):
         return dict(self.shell.named_parameters())
 
     def buffers(self):
-        """Those that a graph may have for states: sparse ones are constants, as other tensors in attributes are."""
+        """The dense buffers by name. Sparse ones are constants, as other tensors in attributes are."""
         return {name: buffer for name, buffer in self.shell.named_buffers() if buffer is not None and not is_sparse(buffer)}
 
     def registered(self):
@@ -80,25 +86,27 @@ class Program:
         return {**self.parameters(), **self.buffers()}
 
     def by_all_names(self):
-        """The same under every name that each of them has."""
+        """The same, under all their names."""
         buffers = {name: buffer for name, buffer in self.shell.named_buffers(remove_duplicate=False) if not is_sparse(buffer)}
         return {**dict(self.shell.named_parameters(remove_duplicate=False)), **buffers}
 
     def module_paths(self):
-        """id of each module -> its path."""
+        """{id of a module: its path}"""
         paths = {}
         for path, module in self.shell.named_modules():
             paths.setdefault(id(module), path)
         return paths
 
-    def uninitialized(self):
-        """Paths of lazy modules (LazyLinear, ...) that no forward has materialised yet."""
-        tensors = [*self.shell.named_parameters(), *self.shell.named_buffers()]
-        return sorted({name.rpartition(".")[0] for name, t in tensors if isinstance(t, UninitializedTensorMixin)})
+
+def _refuse_uninitialized(shell):
+    """Raises ExportError for lazy modules (LazyLinear, ...) that no forward has given their parameters."""
+    for name, tensor in (*shell.named_parameters(), *shell.named_buffers()):
+        if isinstance(tensor, UninitializedTensorMixin):
+            raise ExportError(f"'{name}' has no shape yet: call the module once before the export, which gives lazy modules their parameters", "failed precondition")
 
 
 def _item(table, name):
-    """Of a module's table, which of TorchScript is no dict; None where it has none."""
+    """An entry of a module's table, or None. TorchScript's tables are no dicts."""
     return table[name] if name in table else None
 
 
@@ -126,7 +134,7 @@ def _name_of(target):
 
 
 def _reachable_modules(target):
-    """Modules by the name under which a function knows them."""
+    """{name under which the function refers to it: module}"""
     found, seen = {}, set()
 
     def add(name, value):

@@ -1,4 +1,4 @@
-"""What the program gives back: tensors and numbers that become outputs, and all else, which has to be constant."""
+"""The results of the program: tensors and numbers become outputs, everything else has to be constant."""
 
 import numpy
 import torch
@@ -11,19 +11,18 @@ from lazyrt.numbers.carriers import Carrier, LazyFloat, LazyInt
 
 
 def describe(result, numbers_vary=False):
-    """(description, [(name, tensor, number, or array)]) of a result. `numbers_vary`: plain numbers are outputs as well, for they may be made of sizes. Raises
-    ExportError for what a bundle cannot give back."""
+    """Returns (description, [(name, tensor, number or array)]) of a result. `numbers_vary`: plain numbers are outputs as well, since they may depend on sizes.
+    Raises ExportError for a value that a bundle cannot return."""
     def is_leaf(value):
         return is_output(value) or numbers_vary and _is_plain_number(value)
 
     try:
         description, leaves = trees.flatten(result, "", is_leaf)
     except Opaque as opaque:
-        place = f"'{opaque.path}' of the result" if opaque.path else "the result"
-        raise ExportError(f"{place} cannot be given back by a bundle: {opaque.why}") from None
+        raise ExportError(f"{_place(opaque.path)} cannot be returned by a bundle: {opaque.why}") from None
     for name, leaf in leaves:
         if isinstance(leaf, numpy.ndarray) and type(leaf) not in (numpy.ndarray, LazyArray):
-            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle gives plain arrays: return numpy.asarray(...)")
+            raise ExportError(f"'{name}' of the result is a {fixed.type_name(leaf)}, and a bundle returns plain arrays: return numpy.asarray(...)")
     numbers = {name: type(leaf) for name, leaf in leaves if isinstance(leaf, Carrier) or _is_plain_number(leaf)}
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyFloat, float)}, number="float")
     trees.mark(description, {name for name, kind in numbers.items() if kind in (LazyInt, int)}, number="int")
@@ -34,7 +33,7 @@ def describe(result, numbers_vary=False):
 
 
 def is_output(value):
-    """What becomes an output of the bundle."""
+    """Whether it becomes an output of the bundle."""
     if isinstance(value, (numpy.ndarray, numpy.generic)) and not isinstance(value, Carrier):
         return value.dtype.kind in "biuf"
     return isinstance(value, (torch.Tensor, Carrier))
@@ -45,7 +44,7 @@ def _is_plain_number(value):
 
 
 def tensor_of(leaf):
-    """An output as the capture takes it."""
+    """The tensor of an output, for the capture."""
     if isinstance(leaf, Carrier):
         return leaf._tensor
     if type(leaf) is LazyArray:
@@ -54,12 +53,12 @@ def tensor_of(leaf):
 
 
 def differences(first, later, path=""):
-    """Sentences about the constants of a later run's result that are not those of the first."""
+    """Returns a sentence for each constant of the result that differs between the first and a later run."""
     kinds = first["kind"], later["kind"]
     if "value" in kinds or "fixed" in kinds:
         same = fixed.canonical({**first, "name": ""}) == fixed.canonical({**later, "name": ""})
         is_number = type(first.get("value")) in (bool, int, float) and type(first.get("value")) is type(later.get("value"))
-        if same or is_number:  # numbers are outputs: the traces' comparison looks at them
+        if same or is_number:  # numbers are outputs, which the comparison of the traces covers
             return []
         return [f"{_place(path)} is made from values: it was {fixed.text_of(first)} at export, and {fixed.text_of(later)} on other inputs"]
     keys = first.get("keys"), later.get("keys")
@@ -67,11 +66,11 @@ def differences(first, later, path=""):
         return [f"how {_place(path)} is nested depends on values"]
     names = keys[0] or range(len(first.get("items", ())))
     pairs = zip(names, first.get("items", ()), later.get("items", ()))
-    return [text for key, a, b in pairs for text in differences(a, b, f"{path}.{key}" if path else str(key))]
+    return [text for key, a, b in pairs for text in differences(a, b, trees.join(path, key))]
 
 
 def entries(description, path=""):
-    """(name, None) for each tensor and (name, number) for each number of a result, in order. Names the numbers."""
+    """Yields (name, None) for each tensor and (name, number) for each number of a result, in order. Sets the names of the numbers."""
     value = description.get("value")
     if description["kind"] == "tensor":
         yield description["name"], None
@@ -80,11 +79,11 @@ def entries(description, path=""):
         yield description["name"], value
     keys = description.get("keys") or range(len(description.get("items", ())))
     for key, item in zip(keys, description.get("items", ())):
-        yield from entries(item, f"{path}.{key}" if path else str(key))
+        yield from entries(item, trees.join(path, key))
 
 
 def constants_of(description):
-    """Text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
+    """Returns a text that is equal for results with the same constants. Numbers are left out: each variant has its own."""
     def bare(described):
         numbered = "name" in described and described["kind"] == "value"
         kept = {key: item for key, item in described.items() if not (numbered and key == "value")}
@@ -101,12 +100,12 @@ def _place(path):
 
 
 def same_results(a, b):
-    """Whether two results of the program are one but for rounding."""
+    """Whether two results of the program are equal up to rounding."""
     return same_leaves(leaves(a), leaves(b))
 
 
 def same_leaves(ours, others):
-    """The same of what leaves() gave."""
+    """Whether two lists from leaves() are equal up to rounding."""
     return len(ours) == len(others) and all(map(_same, ours, others))
 
 

@@ -1,4 +1,4 @@
-"""Where nodes come from: the user's line and the path of the module that runs."""
+"""The source of a node: the user's line and the path of the module that runs."""
 
 import contextlib
 import functools
@@ -21,8 +21,8 @@ def make_sources():
 
 @contextlib.contextmanager
 def module_paths(paths, sources):
-    """While active, `sources` knows which module of `paths` (id -> path) this thread is in. Not by global hooks: where there are none at all, a
-    module does not see those that its forward registers."""
+    """While active, `sources` knows which module of `paths` (id -> path) this thread is in. It replaces Module.__call__ rather than add global hooks:
+    a module without any hooks does not call those that its own forward registers."""
     thread, real = threading.get_ident(), torch.nn.Module.__call__
 
     @functools.wraps(real)

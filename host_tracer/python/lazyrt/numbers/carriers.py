@@ -208,7 +208,7 @@ class LazyFloat(Carrier, torch.SymFloat):
         with statements.expecting("a number that becomes whole is finite"):
             if not self._tensor.isfinite():
                 return int(self._plain())  # raises what Python raises
-        require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
+        _tracer.require(self._tensor.abs() < _LARGE, "a number that becomes whole is finite and less than 2**62")
         return LazyInt(rounding(self._tensor).to(torch.int64))
 
     def _real(self):
@@ -223,11 +223,6 @@ for _kind, _plain_kind in ((LazyInt, int), (LazyFloat, float)):  # bit_length, i
     for _name in dir(_plain_kind):
         if not _name.startswith("_"):
             setattr(_kind, _name, _of_plain(_name))
-
-
-def require(condition, text):
-    """What carriers need in order to compute as Python does."""
-    _tracer.require(condition, text)
 
 
 # -------------------------------------------------------------------- operands
@@ -332,26 +327,26 @@ def _not_zero(value):
 def _checked(function):
     """Products and powers of whole numbers are checked to be small enough."""
     def compute(a, b):
-        require(torch.as_tensor(function(_real_tensor(a, b), _real(b))).abs() < _LARGE, "a whole number is less than 2**62")
+        _tracer.require(torch.as_tensor(function(_real_tensor(a, b), _real(b))).abs() < _LARGE, "a whole number is less than 2**62")
         return function(_integer(a), _integer(b))
 
     return compute
 
 
-_product, _whole_power = _checked(operator.mul), _checked(operator.pow)
+_whole_power = _checked(operator.pow)
 
 
 def _real_power(a, b):
     base, exponent = _real_tensor(a, b), torch.as_tensor(_real(b), dtype=torch.float64)
     result = torch.pow(base, exponent)
-    require(result.isfinite() | ~base.isfinite() | ~exponent.isfinite(), "a power is a float")
+    _tracer.require(result.isfinite() | ~base.isfinite() | ~exponent.isfinite(), "a power is a float")
     return result
 
 
 _WHOLE = {
     "add": lambda a, b: _integer(a) + _integer(b),
     "sub": lambda a, b: _integer(a) - _integer(b),
-    "mul": lambda a, b: _product(a, b),
+    "mul": _checked(operator.mul),
     "floordiv": lambda a, b: torch.div(_whole_tensor(a, b), _integer(b), rounding_mode="floor"),
     "mod": lambda a, b: torch.remainder(_whole_tensor(a, b), _integer(b)),
     "pow": lambda a, b: None if isinstance(b, Carrier) or b < 1 else _whole_power(a, b),

@@ -22,20 +22,6 @@ def refuse_hooks(parameters, variables):
                         "what the hook does", "unsupported")
 
 
-class Kept:
-    """What lies in the `.grad` of a module's tensors before a program runs that may leave its own there."""
-
-    def __init__(self, tensors):
-        self._before = [(tensor, tensor.grad, None if tensor.grad is None else tensor.grad.clone()) for tensor in tensors]
-
-    def restore(self):
-        for tensor, grad, content in self._before:
-            if content is not None:
-                grad.detach().copy_(content)
-            if tensor.grad is not grad:
-                tensor.grad = grad
-
-
 @contextlib.contextmanager
 def open_to(mode):
     """While active, what autograd calls in a backward pass (hooks, Function.backward, a checkpoint's second run) is seen by the mode, though

@@ -35,8 +35,7 @@ _DRAWS_LIKE = (torch.rand_like, torch.randn_like, torch.randint_like)
 # They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.gradient, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile,
-                  _Tensor.nanquantile)
-_TRANSFORMS = (torch.stft, torch.istft, _Tensor.stft, _Tensor.istft)
+                  _Tensor.nanquantile, torch.stft, torch.istft, _Tensor.stft, _Tensor.istft)
 
 
 def _on_cpu(device):
@@ -64,7 +63,7 @@ def _map(value, fn):
 
 
 class CaptureMode(TorchFunctionMode):
-    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers, copies and recipes; `kept` are the lazy tensors that outlive the
+    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers and copies; `kept` are the lazy tensors that outlive the
     call; `draws` looks at each call (see draws.py);
     note_made(tensor) is told of what calls make; `any_size`: one of several captures at other sizes, which keep what does nothing at some;
     `follows_factories`: what they make is lazy."""
@@ -76,7 +75,7 @@ class CaptureMode(TorchFunctionMode):
         self.memory_taken = []  # (tensor that outlives the call, the one of Python in whose memory it lies from now on)
         self._data_of = {}  # id -> (what t.data gave, t) of those
         self._lift, self._note, self._draws = _tracer.lift, run.note, draws
-        self._numbers, self._copies, self._recipes = run.numbers, run.copies, run.recipes
+        self._numbers, self._copies = run.numbers, run.copies
         self._frame = None  # who makes the call
         self._memory = LiftedMemory()
         self._handlers = self._make_handlers()
@@ -129,8 +128,7 @@ class CaptureMode(TorchFunctionMode):
         each = foreach.each_of(func, args)
         if each is not None and is_any_lazy:
             return each(self._call, args, kwargs)
-        writes = is_write(func, kwargs)
-        if writes:
+        if is_write(func, kwargs):
             self._lift_targets(func, args, kwargs)
             self._numbers.selections.before_write()
         if torch.is_grad_enabled():
@@ -138,10 +136,7 @@ class CaptureMode(TorchFunctionMode):
         if self._memory.lifted:
             args = _map(tuple(args), self.current)
             kwargs = {key: _map(value, self.current) for key, value in kwargs.items()}
-        result = func(*args, **kwargs)
-        if not any(is_lazy(t) for t in _tensors_in((result, *args, *kwargs.values()))):
-            self._recipes.note(func, args, kwargs, result, writes)
-        return result
+        return func(*args, **kwargs)
 
     @staticmethod
     def _refuse_modes(func, args, kwargs):
@@ -190,18 +185,15 @@ class CaptureMode(TorchFunctionMode):
                 if out is not None and not target.numel():
                     raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
                 if not is_lazy(target):
-                    self._remember(target)
+                    self._memory.lift(target)
 
     def _lift_variables(self, args, kwargs):
         """What the program made on the CPU and wants the gradient of."""
         for tensor in _tensors_in((*args, *kwargs.values())):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
                 self.variables.append(tensor)
-                self._remember(tensor)
+                self._memory.lift(tensor)
                 self.current(tensor).requires_grad_()
-
-    def _remember(self, tensor):
-        self._memory.lift(tensor)
 
     def current(self, tensor):
         """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
@@ -238,7 +230,6 @@ class CaptureMode(TorchFunctionMode):
             torch.full: self._full,
             torch.tensor: self._make_tensor,
             torch.as_tensor: self._make_tensor,
-            **dict.fromkeys(_TRANSFORMS, self._on_one_device),
             **dict.fromkeys((torch.autograd.grad, _Tensor.backward), self._backward),
             **dict.fromkeys(sparse_products.PRODUCTS, self._product),
             **dict.fromkeys(sparse_products.SUMS, self._sum_of_product),
@@ -289,7 +280,7 @@ class CaptureMode(TorchFunctionMode):
         if value is tensor or is_own and _tracer.memory_of(value) == _tracer.memory_of(tensor):
             return None
         if not is_lazy(value):
-            self._remember(value)
+            self._memory.lift(value)
             self.memory_taken.append((tensor, value))
         value = self.current(value)
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
@@ -313,7 +304,7 @@ class CaptureMode(TorchFunctionMode):
     def _lazy(self, tensor):
         """The program's tensor in the graph."""
         if not is_lazy(self.current(tensor)):
-            self._remember(tensor)
+            self._memory.lift(tensor)
         return self.current(tensor)
 
     def _setitem(self, func, args, kwargs):
@@ -374,14 +365,15 @@ class CaptureMode(TorchFunctionMode):
         self._note("a move to the CPU was left out")
         return args[0]
 
-    def _fetch(self, tensor, is_text=False):
-        """The value on the real CPU: a sync, unless it is for people to look at."""
+    def _fetch(self, tensor):
+        """The value on the real CPU: a sync."""
         tensor = self.current(tensor)
-        if not is_lazy(tensor):
-            return tensor.detach()
-        if is_text and self._numbers.audience.listens():
-            return _tracer.peek(tensor.detach())
-        return tensor.detach().to("cpu")
+        return tensor.detach().to("cpu") if is_lazy(tensor) else tensor.detach()
+
+    def _shown(self, tensor):
+        """The value without a sync, if people alone read it; else the tensor."""
+        tensor = self.current(tensor)
+        return _tracer.peek(tensor.detach()) if is_lazy(tensor) and self._numbers.audience.listens() else tensor
 
     def _numpy(self, func, args, kwargs):
         if not is_lazy(args[0]):
@@ -416,19 +408,15 @@ class CaptureMode(TorchFunctionMode):
             return func(tensor)
         if tensor.is_floating_point() and tensor.numel() == 1:
             return int(carrier_of(tensor))
-        return func(self._fetch(tensor, is_text=True) if self._numbers.audience.listens() else tensor)
+        return func(self._shown(tensor))
 
     def _float(self, func, args, kwargs):
-        tensor = self.current(args[0])
-        if is_lazy(tensor) and self._numbers.audience.listens():
-            tensor = self._fetch(tensor, is_text=True)
-        return func(tensor)
+        return func(self._shown(args[0]))
 
     def _item(self, func, args, kwargs):
         tensor = self.current(args[0])
         if not is_lazy(tensor) or tensor.numel() != 1 or not self._follows(tensor):
-            listened = is_lazy(tensor) and self._numbers.audience.listens()
-            return func(self._fetch(tensor, is_text=True) if listened else tensor)
+            return func(self._shown(tensor))
         self._numbers.used = True
         return carrier_of(tensor)
 
@@ -443,18 +431,16 @@ class CaptureMode(TorchFunctionMode):
         return value.reshape(()).expand(given["size"]).clone().to(dtype)
 
     def _text(self, func, args, kwargs):
-        return func(self._fetch(args[0], is_text=True), *args[1:], **kwargs)
+        return func(self._fetch(self._shown(args[0])), *args[1:], **kwargs)
 
     def _make_tensor(self, func, args, kwargs):
         """torch.tensor([a, b]) of lazy a, b is a stack of them; their numbers do not leave the graph."""
-        data = args[0] if args else kwargs.get("data")
+        data, dtype = (args[i] if len(args) > i else kwargs.get(name) for i, name in enumerate(("data", "dtype")))
         if type(data) is LazyArray:
             data = data.tensor.clone() if func is torch.tensor else data.tensor
-            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
             return data if dtype is None else data.to(dtype)
         if isinstance(data, _Tensor) or not any(is_lazy(t) for t in _tensors_in([data])):
             return self._call(func, args, kwargs)
-        dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
         stacked, inferred = self._stack(data)
         return stacked.to(dtype or inferred)
 

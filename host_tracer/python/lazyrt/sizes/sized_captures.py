@@ -5,7 +5,6 @@ import torch
 from lazyrt import _tracer
 from lazyrt.driver import results
 from lazyrt.errors import ExportError
-from lazyrt.sizes.size_points import points_that_differ
 from lazyrt.state.settling import share_initial_contents
 
 _MOST_REMEMBERED = 1000  # sizes
@@ -18,20 +17,18 @@ class SizedCaptures:
         self.capture, self.first, self.sizes = capture, first, capture.sizes
         self.more_samples, self.keep_reference, self.progress = more_samples, keep_reference, progress
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
-        self.numbers = None  # that the program computes from sizes
 
     def run(self, steps):
         """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
         if len(steps) > 1:
             places = ", ".join(f"'{path}'" for path in self.capture.phases.changed()[:3])
             raise ExportError(f"the program changes what its later calls do, in {places}: where extents vary it cannot be followed from call to call, and a state "
-                              "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes", "unsupported")
+                              "has one shape: make what it keeps an input and a result, or a buffer of the largest size into which it writes")
         target = self.capture.program.target
         self.capture.notes += self.sizes.find_relations(lambda point: self._refusal(self.sizes.resized(target, self.first.sample, point)))
         given = [self.sizes.point_of_another(sample, f"sample {i}") for i, sample in enumerate(self.more_samples, 1)]
         fit, checked = self.sizes.fit_points(), self.sizes.check_points()
         checked += [point for i, point in enumerate(given) if point not in [self.sizes.sample, *checked, *given[:i]]]
-        checked = [*checked, *self._sizes_that_differ([*fit, *checked])]
         points = [*fit, *(point for point in checked if point not in fit)]
         captured = []
         for i, point in enumerate(points):
@@ -44,24 +41,13 @@ class SizedCaptures:
         _tracer.note_untried(self.first.trace, self.sizes.native(), [self.sizes.sample, *points])
         return captured
 
-    def _sizes_that_differ(self, captured):
-        """Points at which the program decides otherwise, by what it asks about sizes."""
-        def run(point, mode):
-            with self.capture.eager.beginning_in(self.capture.phases.known[-1]):  # the program as it has settled
-                self.capture.eager(self.sizes.resized(self.capture.program.target, self.first.sample, point), mode=mode)
-
-        points, self.numbers = points_that_differ(self.sizes, run, captured, self.capture.phases.known[-1].snapshot.namespaces)
-        for point in points:
-            self.sizes.refuse(point, self._refusal(self.sizes.resized(self.capture.program.target, self.first.sample, point)))
-        return points
-
     def _capture_at(self, point):
         """(example, trace, run) of the first step's program at other sizes."""
         example = self.sizes.resized(self.capture.program.target, self.first.sample, point)
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
         if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
-            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample", "unsupported")
+            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample")
         errors = [finding for finding in trace.findings if finding["severity"] == "error"]
         if errors:
             raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
@@ -74,7 +60,7 @@ class SizedCaptures:
         for example, phase in self.remembered[before:]:
             self._check_kept(example, phase, self.first.sample)
         if self.capture.moved != drawn:
-            raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input", "unsupported")
+            raise ExportError(f"at {self.sizes.text(point)} the program draws random numbers, and at the other sizes it does not: make them an input")
         if is_compared:
             self.keep_reference(step)
         return step.trace
@@ -104,7 +90,7 @@ class SizedCaptures:
     @staticmethod
     def _refuse_what_is_kept(where):
         raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
-                          "is not supported yet", "unsupported")
+                          "is not supported yet")
 
     def _is_remembered(self, example, trace, run):
         """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""
@@ -173,9 +159,7 @@ class _WithRegistered:
         for name, tensor in known.items():
             now = self._program.at(name)
             if now is not tensor and now is not None:
-                path, _, attribute = name.rpartition(".")
-                module = self._program.shell.get_submodule(path)
-                (module._buffers if attribute in module._buffers else module._parameters)[attribute] = tensor
+                self._program.put(name, tensor)
 
 
 def _altered(tensors):

@@ -30,6 +30,10 @@ class Symbol:
             setattr(self, mine, keep(values) if values else None)
         self.multiple = math.lcm(self.multiple, other.multiple)
 
+    def within(self, multiple):
+        """(least, most) multiple of a number within the bounds."""
+        return -(-self.least // multiple) * multiple, self.most // multiple * multiple
+
     def holds(self, size):
         return self.least <= size <= self.most and size % self.multiple == 0
 
@@ -65,23 +69,22 @@ class Sizes:
         self.first = first = samples[0]
         specs = _by_input(dynamic, first)
         items = {name: _items(name, tensor, specs.get(name)) for name, tensor in first.inputs}
-        derived = _roots_of([value for of_input in items.values() for _, value in of_input])
         for name, tensor in first.inputs:
-            self.dims.append(self._dims_of(name, tensor, items[name], samples, derived))
+            self.dims.append(self._dims_of(name, tensor, items[name], samples))
         if not self.symbols:
-            raise InputError("dynamic names no dim that varies", "invalid argument")
+            raise InputError("dynamic names no dim that varies")
         self.sample = self.point_of(first)
-        for symbol, size in zip(self.symbols, self.sample):
-            _check_bounds(symbol, size)
+        for symbol in self.symbols:
+            _check_bounds(symbol)
 
-    def _dims_of(self, name, tensor, items, samples, derived):
+    def _dims_of(self, name, tensor, items, samples):
         dims, given = [Extent()] * tensor.dim(), set()
         for dim, value in items:
             if dim in given:
-                raise InputError(f"dynamic names dim {dim} of input '{name}' twice", "invalid argument")
+                raise InputError(f"dynamic names dim {dim} of input '{name}' twice")
             given.add(dim)
             place = f"input '{name}', dim {dim}"
-            symbol, factor, offset = _symbol_of(place, f"{name}.{dim}", value, derived)
+            symbol, factor, offset = _symbol_of(place, f"{name}.{dim}", value)
             if symbol is None:
                 continue
             known = next((i for i, other in enumerate(self.symbols) if other.name == symbol.name), None)
@@ -95,7 +98,7 @@ class Sizes:
             for i, sample in enumerate(samples):
                 other = dict(sample.inputs)[name]
                 if other.dim() != tensor.dim():
-                    raise InputError(f"input '{name}' has {tensor.dim()} dims in sample 0, and {other.dim()} in sample {i}", "invalid argument")
+                    raise InputError(f"input '{name}' has {tensor.dim()} dims in sample 0, and {other.dim()} in sample {i}")
                 size = other.shape[dim]
                 self.symbols[known].seen.add(self._solved(dims[dim], size, place))
         return dims
@@ -104,7 +107,7 @@ class Sizes:
         value = extent.solve(size)
         if value is None:
             name = self.symbols[extent.symbol].name
-            raise InputError(f"{place} is {size}, which is {extent.text(name)} of no '{name}'", "invalid argument")
+            raise InputError(f"{place} is {size}, which is {extent.text(name)} of no '{name}'")
         return value
 
     def point_of(self, example):
@@ -118,7 +121,7 @@ class Sizes:
                 before = values.setdefault(extent.symbol, (size, name, dim))
                 if before[0] != size:
                     raise InputError(f"'{self.symbols[extent.symbol].name}' is {before[0]} in dim {before[2]} of '{before[1]}' and {size} in dim {dim} "
-                                     f"of '{name}'", "invalid argument")
+                                     f"of '{name}'")
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
     def point_of_another(self, example, which):
@@ -126,15 +129,15 @@ class Sizes:
         not vary."""
         for (name, tensor), (_, first), dims in zip(example.inputs, self.first.inputs, self.dims):
             if tensor.dtype != first.dtype:
-                raise InputError(f"input '{name}' of {which} is {tensor.dtype}, of sample 0 {first.dtype}", "invalid argument")
+                raise InputError(f"input '{name}' of {which} is {tensor.dtype}, of sample 0 {first.dtype}")
             for dim, extent in enumerate(dims):
                 if extent.symbol < 0 and tensor.shape[dim] != first.shape[dim]:
                     raise InputError(f"input '{name}', dim {dim} is {first.shape[dim]} in sample 0 and {tensor.shape[dim]} in {which}, and dynamic does not name "
-                                     "it", "invalid argument")
+                                     "it")
         point = self.point_of(example)
         for symbol, size in zip(self.symbols, point):
             if not symbol.holds(size):
-                raise InputError(f"'{symbol.name}' is {size} in {which}, and the program takes {symbol.text()}", "invalid argument")
+                raise InputError(f"'{symbol.name}' is {size} in {which}, and the program takes {symbol.text()}")
         return point
 
     def text(self, point):
@@ -147,7 +150,7 @@ class Sizes:
             tensor = tensor.detach()
             shape = [extent.at(point) if extent.symbol >= 0 else size for size, extent in zip(tensor.shape, dims)]
             if math.prod(shape) * tensor.element_size() > _MOST_BYTES:
-                raise InputError(f"at {self.text(point)} input '{name}' is larger than 4 GiB: the bundle could not be tried there", "invalid argument")
+                raise InputError(f"at {self.text(point)} input '{name}' is larger than 4 GiB: the bundle could not be tried there")
             for dim, size in enumerate(shape):
                 if tensor.shape[dim] != size:
                     tensor = tensor.index_select(dim, _stretched(tensor.shape[dim], size))
@@ -188,7 +191,7 @@ class Sizes:
         others = [self.symbols[i] for i in group[1:]]
         for other in others:
             symbol.given_again(other)
-        symbol.least, symbol.most = -(-symbol.least // symbol.multiple) * symbol.multiple, symbol.most // symbol.multiple * symbol.multiple
+        symbol.least, symbol.most = symbol.within(symbol.multiple)
         kept = [i for i in range(len(self.symbols)) if i not in group[1:]]
         now = {i: kept.index(index if i in group else i) for i in range(len(self.symbols))}
         self.symbols, self.sample = [self.symbols[i] for i in kept], [self.sample[i] for i in kept]
@@ -199,7 +202,7 @@ class Sizes:
     def _narrow(self, index, symbol, runs):
         def tried(multiple):
             """Why one of some sizes of that multiple is refused; None where all are taken."""
-            least, most = -(-symbol.least // multiple) * multiple, symbol.most // multiple * multiple
+            least, most = symbol.within(multiple)
             if least > most:
                 return "there is none"
             count = (most - least) // multiple
@@ -222,16 +225,9 @@ class Sizes:
         for multiple in _MULTIPLES:
             if multiple <= symbol.multiple or multiple % symbol.multiple or self.sample[index] % multiple or tried(multiple):
                 continue
-            symbol.least, symbol.most = -(-symbol.least // multiple) * multiple, symbol.most // multiple * multiple
-            symbol.multiple = multiple
+            (symbol.least, symbol.most), symbol.multiple = symbol.within(multiple), multiple
             return [f"'{symbol.name}' has to be a multiple of {multiple}, from {symbol.least} to {symbol.most}: the program raises at others ({first})"]
         raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
-
-    def refuse(self, point, why):
-        """Raises where there is a reason why the program does not take a point."""
-        if why:
-            ranges = "; ".join(symbol.text() for symbol in self.symbols)
-            raise ExportError(f"the program does not take all sizes that dynamic allows ({ranges}): at {self.text(point)}: {why}", "invalid argument")
 
     # ---------------------------------------------------------------- sizes to capture
 
@@ -250,29 +246,28 @@ class Sizes:
 def _stretched(size, wanted):
     """`wanted` positions of `size`, from the first to the last."""
     if size == 0:
-        raise InputError("a dim without elements cannot be resized: give a sample that has some", "invalid argument")
+        raise InputError("a dim without elements cannot be resized: give a sample that has some")
     return (torch.arange(wanted, dtype=torch.float64) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
 
 
-def _check_bounds(symbol, size):
+def _check_bounds(symbol):
     seen = symbol.seen
     if symbol.least is None:
         symbol.least = min(seen) if symbol.most is None else 1
     if symbol.most is None:
         if len(seen) < 2:
             raise InputError(f"'{symbol.name}' has no upper bound: give (\"{symbol.name}\", least, most), torch.export.Dim(\"{symbol.name}\", min=, max=), or "
-                             "samples of several sizes", "invalid argument")
+                             "samples of several sizes")
         symbol.most = max(seen)
     if symbol.multiple < 1:
-        raise InputError(f"'{symbol.name}' is to be a multiple of {symbol.multiple}, which has to be 1 or more", "invalid argument")
+        raise InputError(f"'{symbol.name}' is to be a multiple of {symbol.multiple}, which has to be 1 or more")
     symbol.least = max(symbol.least, 1)
-    symbol.least = -(-symbol.least // symbol.multiple) * symbol.multiple
-    symbol.most = symbol.most // symbol.multiple * symbol.multiple
+    symbol.least, symbol.most = symbol.within(symbol.multiple)
     if symbol.least > symbol.most:
-        raise InputError(f"'{symbol.name}' has no size: {symbol.text()}", "invalid argument")
+        raise InputError(f"'{symbol.name}' has no size: {symbol.text()}")
     for value in sorted(seen):
         if not symbol.holds(value):
-            raise InputError(f"'{symbol.name}' is {value} in the sample, and dynamic allows {symbol.text()}", "invalid argument")
+            raise InputError(f"'{symbol.name}' is {value} in the sample, and dynamic allows {symbol.text()}")
 
 
 def _by_input(dynamic, example):
@@ -281,10 +276,10 @@ def _by_input(dynamic, example):
     if isinstance(dynamic, (tuple, list)):
         parameters = [parameter["name"] for parameter in example.parameters]
         if len(dynamic) > len(parameters):
-            raise InputError(f"dynamic has {len(dynamic)} entries, the program {len(parameters)} arguments", "invalid argument")
+            raise InputError(f"dynamic has {len(dynamic)} entries, the program {len(parameters)} arguments")
         dynamic = dict(zip(parameters, dynamic))
     if not isinstance(dynamic, dict):
-        raise InputError(f"dynamic has to be a dict by argument, or a tuple as the arguments, not a {type(dynamic).__name__}", "invalid argument")
+        raise InputError(f"dynamic has to be a dict by argument, or a tuple as the arguments, not a {type(dynamic).__name__}")
 
     def walk(path, spec):
         if path in names:
@@ -293,7 +288,7 @@ def _by_input(dynamic, example):
             items = spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, (tuple, list)) else None
             inside = [name for name in names if name.startswith(path + ".")]
             if items is None or not inside:
-                raise InputError(f"dynamic names '{path}', which is no input; the inputs are {', '.join(sorted(names))}", "invalid argument")
+                raise InputError(f"dynamic names '{path}', which is no input; the inputs are {', '.join(sorted(names))}")
             for key, item in items:
                 walk(f"{path}.{key}", item)
 
@@ -310,28 +305,28 @@ def _items(name, tensor, spec):
         items = list(spec.items())
     elif isinstance(spec, (tuple, list)):
         if len(spec) != tensor.dim():
-            raise InputError(f"dynamic has {len(spec)} entries for input '{name}' of {tensor.dim()} dims", "invalid argument")
+            raise InputError(f"dynamic has {len(spec)} entries for input '{name}' of {tensor.dim()} dims")
         items = list(enumerate(spec))
     else:
-        raise InputError(f"dynamic['{name}'] has to be a dict by dim, or a tuple as long as the shape", "invalid argument")
+        raise InputError(f"dynamic['{name}'] has to be a dict by dim, or a tuple as long as the shape")
     found = []
     for dim, value in items:
         if not isinstance(dim, int) or not -tensor.dim() <= dim < tensor.dim():
-            raise InputError(f"dynamic: input '{name}' of {tensor.dim()} dims has no dim {dim!r}", "invalid argument")
+            raise InputError(f"dynamic: input '{name}' of {tensor.dim()} dims has no dim {dim!r}")
         found.append((dim % tensor.dim(), value))
     return found
 
 
-def _symbol_of(place, name, value, derived):
+def _symbol_of(place, name, value):
     """(a Symbol, factor, offset) of "seq", ("seq", 1, 512), ("width", 32, 256, 32), "2*seq + 1", torch.export.Dim and what is made of it, Dim.AUTO,
-    Dim.DYNAMIC(max=8); without a Symbol where the extent is fixed. `derived`: as of _roots_of."""
+    Dim.DYNAMIC(max=8); without a Symbol where the extent is fixed."""
     hint = getattr(getattr(value, "type", None), "name", None)
     if value is None or isinstance(value, int) or hint == "STATIC":
         return None, 1, 0
     if hint in ("AUTO", "DYNAMIC"):  # no name: that of the place
         return Symbol(name, value.min, _bound(value.max)), 1, 0
     if value == "" or isinstance(value, (tuple, list)) and value and value[0] == "":
-        raise InputError(f"{place}: the name of an extent is empty", "invalid argument")
+        raise InputError(f"{place}: the name of an extent is empty")
     if isinstance(value, str):
         symbol, factor, offset = _said(value)
         return Symbol(symbol), factor, offset
@@ -340,10 +335,10 @@ def _symbol_of(place, name, value, derived):
         return Symbol(symbol, *value[1:]), factor, offset
     root, named = getattr(value, "root", None), getattr(value, "__name__", None)
     if root is not None:
-        return _derived(place, value, derived)
+        return _derived(place, value)
     if named is not None and hasattr(value, "min") and hasattr(value, "max"):
         return Symbol(named, max(int(value.min), 1), _bound(value.max)), 1, 0
-    raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim", "invalid argument")
+    raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim")
 
 
 def _bound(value):
@@ -362,7 +357,7 @@ def _said(text):
         return text, 1, 0
     factor, name, sign, offset = found.groups()
     if factor and int(factor) < 1:
-        raise InputError(f"'{text}' is no extent: the factor has to be 1 or more", "invalid argument")
+        raise InputError(f"'{text}' is no extent: the factor has to be 1 or more")
     return name, int(factor or 1), int(offset or 0) * (-1 if sign == "-" else 1)
 
 
@@ -372,25 +367,9 @@ def _line_of(value):
     return (int(one - zero), int(zero)) if two - one == one - zero and one - zero >= 1 else None
 
 
-def _roots_of(values):
-    """Names of Dims of which there is more than one multiple, or the Dim itself and a multiple, or something else than multiples."""
-    lines = {}
-    for value in values:
-        root = getattr(value, "root", None)
-        if root is not None:
-            lines.setdefault(root.__name__, set()).add(_line_of(value))
-        elif getattr(value, "__name__", None) is not None:
-            lines.setdefault(value.__name__, set()).add((1, 0))
-    return {name for name, known in lines.items() if len(known) > 1 or any(line and line[1] for line in known)}
-
-
-def _derived(place, value, derived):
-    """Of 2 * Dim("w", 5, 9) + 1 "w", 2 and 1. Where 32 * Dim("w", 5, 9) is all that there is of w, a symbol of multiples of 32 from 160 to 288."""
+def _derived(place, value):
+    """The Symbol "w" from 5 to 9, 2 and 1 of 2 * Dim("w", 5, 9) + 1."""
     root, line = value.root, _line_of(value)
     if line is None:
-        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1",
-                         "invalid argument")
-    (factor, offset), least, most = line, max(int(root.min), 1), _bound(root.max)
-    if root.__name__ in derived:
-        return Symbol(root.__name__, least, most), factor, offset
-    return Symbol(value.__name__, least * factor, None if most is None else most * factor, factor), 1, 0
+        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1")
+    return Symbol(root.__name__, max(int(root.min), 1), _bound(root.max)), *line

@@ -152,7 +152,7 @@ class _Left:
         for path, number in snapshot.carriers:
             self._take_number(path, number)
         for path, _ in snapshot.lazy_arrays:
-            raise ExportError(f"the program keeps an array of NumPy in '{path}' that is computed from its inputs: keep a tensor there", "unsupported")
+            raise ExportError(f"the program keeps an array of NumPy in '{path}' that is computed from its inputs: keep a tensor there")
         for path, tensor in snapshot.aside_tensors:
             if is_lazy(tensor):
                 original = self.original_of.get(id(tensor))
@@ -187,8 +187,7 @@ class _Left:
         if path in self.snapshot.aside:  # nobody reads it there
             return
         if not can_put(self.snapshot, path):
-            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where nothing can be put in its place: keep it in an attribute or a list",
-                              "unsupported")
+            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where nothing can be put in its place: keep it in an attribute or a list")
         self.names.numbers.add(path)
         name = self.names.of(path, lazy)
         self.writes.append((self.call.leaf(name, lazy), lazy))
@@ -216,7 +215,7 @@ class _Left:
         name = self.names.of(path, tensor)
         if name in self.call.lifted:
             raise ExportError(f"a call puts another tensor, computed from buffers or inputs, in the place of '{name}' (modules that are fused or made anew "
-                              "in a call): let the program do that before the export, by a first call", "unsupported")
+                              "in a call): let the program do that before the export, by a first call")
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
             self.call.written.add(name)
@@ -243,11 +242,11 @@ class _Left:
             return
         if is_sparse(tensor):  # compared as it is
             if path in self.names.symbolic:
-                raise ExportError(f"the program keeps sparse tensors and computed ones by turns in '{path}': a state is a dense tensor", "unsupported")
+                raise ExportError(f"the program keeps sparse tensors and computed ones by turns in '{path}': a state is a dense tensor")
             return
         if id(tensor) in self.replaced:
             raise ExportError(f"the program's calls change the tensor '{path}', which lies where LazyRT cannot put another one in its place: keep it in an "
-                              "attribute, a list or a dict", "unsupported")
+                              "attribute, a list or a dict")
         written = tensor.numel() and tensor.untyped_storage().data_ptr() in self.written_in_place
         places = {at for at, other in self.before if other is tensor} - self.names.symbolic if written else ()
         if places:  # from where it may have come here

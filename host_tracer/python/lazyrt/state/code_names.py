@@ -23,13 +23,6 @@ def of_a_library(name):
 
 
 @functools.lru_cache(maxsize=None)
-def is_installed(module):
-    """Whether a module of Python lies among the packages that somebody has installed."""
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
-
-
-@functools.lru_cache(maxsize=None)
 def is_file_of_library(file):
     """Whether a file belongs to Python, to an installed package or to lazyrt."""
     path = pathlib.Path(os.path.realpath(file))

@@ -48,7 +48,7 @@ class Leaks:
         while found and leak is not None:
             _replace(found.pop(), found)
         if leak is not None:
-            raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}", "unsupported")
+            raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}")
 
     def _find(self):
         """What is alive of it; the rest is forgotten."""

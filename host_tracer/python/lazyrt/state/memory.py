@@ -21,8 +21,7 @@ def is_plain_tensor(tensor, inference=False):
 
 
 def _has_content(tensor):
-    uninitialized = isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
-    return not uninitialized and tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
+    return tensor.device.type == "cpu" and tensor.layout == torch.strided and not tensor.is_quantized
 
 
 def extent_of(value):
@@ -33,12 +32,6 @@ def extent_of(value):
         return 0, 0
     last = sum((size - 1) * step for size, step in zip(value.shape, value.stride()))
     return value.data_ptr(), value.data_ptr() + (last + 1) * value.element_size()
-
-
-def overlap(a, b):
-    """Whether tensors or arrays may have memory in common."""
-    (begin, end), (first, last) = extent_of(a), extent_of(b)
-    return first < end and begin < last
 
 
 def memory_of(tensor):

@@ -11,7 +11,8 @@ import collections
 import torch
 
 from lazyrt.errors import ExportError
-from lazyrt.state.snapshot import Contents, Held, Snapshot, TupleAt, can_replace
+from lazyrt.state.memory import Contents
+from lazyrt.state.snapshot import Held, Snapshot, TupleAt, can_replace
 
 MOST_PHASES = 16
 PATIENCE = 3
@@ -110,10 +111,7 @@ class Phases:
 
     def look(self):
         """A snapshot of all that the program reaches now."""
-        roots = [*self.program.roots.items()]
-        if "" not in self.program.roots:
-            roots.append((self.program.name, self.program.target))
-        return Snapshot(roots, self.contents, self.ignored)
+        return Snapshot(self.program.all_roots(), self.contents, self.ignored)
 
     def restore(self):
         self.first.restore()
@@ -140,7 +138,7 @@ class Phases:
             repeats = repeats + 1 if known == before else 0
             if repeats == 2:
                 raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), otherwise from call to call: the "
-                                  "export comes to no end of it. Decide by tensor arithmetic (torch.where), or by an argument", "unsupported")
+                                  "export comes to no end of it. Decide by tensor arithmetic (torch.where), or by an argument")
 
     def _learned(self):
         """What is known of the places, by which the next try differs from the last one."""
@@ -208,7 +206,7 @@ class Phases:
                 raise
             self._stop_following(None)
             return None, None
-        used = [place for place in trace.places_of_guards_on(sorted(self.counts))]
+        used = trace.places_of_guards_on(sorted(self.counts))
         if self.counts and (used or any(finding["severity"] == "error" for finding in trace.findings)):
             self._stop_following(used[0] if used else None)
             return None, None

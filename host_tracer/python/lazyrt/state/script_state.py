@@ -23,7 +23,7 @@ def refuse_written_constants(module):
         for node in writers if constants else ():
             if any(aliases.may_contain_alias(constant, next(node.inputs())) for constant in constants):
                 raise ExportError("TorchScript code writes in place into a constant of its graph, which keeps what was written (torch.jit.trace makes constants of tensors that "
-                                  f"are no registered buffers): register it as a buffer before tracing\n{node.sourceRange()}".rstrip(), "unsupported")
+                                  f"are no registered buffers): register it as a buffer before tracing\n{node.sourceRange()}".rstrip())
         return
     for child in module.children():
         refuse_written_constants(child)
@@ -54,7 +54,7 @@ class ScriptEntry:
             missing = re.search(r"(\S+) is not found", str(error))
             why = f"nothing has defined its scripted class {missing[1]} in this process" if missing else str(error).strip().splitlines()[0]
             raise ExportError(f"the scripted module's attribute '{name}' cannot be read in Python: {why}. Import what defines it, or "
-                              "save the module and give its file to lazy-export", "unsupported") from error
+                              "save the module and give its file to lazy-export") from error
 
     def restore(self, given):
         failed = None

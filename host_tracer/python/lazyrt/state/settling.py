@@ -23,7 +23,7 @@ def settle(phases, steps):
     if len(phases.known) > 1:
         steps = _settled(phases, steps, sorted(fixed)) or _in_phases(phases, steps, sorted(fixed))
     written = phases.written.union(*(step.run.call.written for step in explored))
-    for message in (*_entangled(explored, written), *_held_elsewhere(phases, explored, written), *_overlapping(phases, written)):
+    for message in (*_entangled(explored), *_held_elsewhere(phases, explored, written), *_overlapping(phases, written)):
         _find(steps[0], "error", "shared-memory", message, "clone() one of them, or make the view where it is used")
     _drop_unread(phases, steps)
     return steps
@@ -44,7 +44,7 @@ def _find(step, severity, name, text, suggestion="", place=None):
     step.trace.add_finding(severity, name, text, suggestion, place.get("file", ""), place.get("line", 0))
 
 
-def _entangled(steps, written):
+def _entangled(steps):
     """States that the program writes in place while something else in the graph shares their memory."""
     entangled = set().union(*(step.run.call.entangled for step in steps))
     in_place = set().union(*(step.run.call.written for step in steps))
@@ -139,7 +139,7 @@ def share_initial_contents(phases, steps, wanted):
     for name in {name for step in steps for name in step.trace.states if wanted(name)}:
         if name not in first and name not in types:
             raise ExportError(f"the program adds or moves the buffer '{name}' in a later call, and writes into it: make all buffers before the export, "
-                              "and leave them where they are", "unsupported")
+                              "and leave them where they are")
         content = first[name].detach() if name in first else torch.zeros(types[name][0], dtype=types[name][1])
         for step in steps:
             step.trace.set_initial(name, content)

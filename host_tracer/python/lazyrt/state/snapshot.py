@@ -23,13 +23,10 @@ import uuid
 
 import numpy
 import torch
-from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
 from lazyrt.state.code_names import attributes_of, global_names, is_python_class, of_a_library
-from lazyrt.state.memory import ArrayEntry, Contents, TensorEntry, place_of
+from lazyrt.state.memory import ArrayEntry, TensorEntry, place_of
 from lazyrt.state.script_state import ScriptEntry, module_of
-
-__all__ = ["CARRIERS", "Contents", "Held", "Snapshot", "TupleAt", "can_replace", "module_of"]
 
 TupleAt = collections.namedtuple("TupleAt", "path")  # owner of a tuple's items: it is replaced itself
 Held = collections.namedtuple("Held", "tensor content place")  # a tensor, a token that is equal for equal contents, and how it lies in memory
@@ -157,11 +154,6 @@ class Snapshot:
                 found[firsts[token[1]]].add(path)
         return found
 
-    def leave_out(self, modules):
-        """Their own attributes are not put back."""
-        own = {id(item) for module in modules for item in (vars(module), *vars(module).values())}
-        self._entries = [entry for entry in self._entries if id(entry.value) not in own]
-
     def holdings(self):
         """(object, [what it holds]) of all that is reached; functions hold nothing here."""
         for value in self._keep:
@@ -218,8 +210,6 @@ class Snapshot:
         return self._visit_instance(path, value)
 
     def _visit_tensor(self, path, value):
-        if isinstance(value, UninitializedTensorMixin):
-            return ("uninitialized", id(value))
         self._found.append((path, value))
         self._push_attributes(path, value, value.__dict__)
         self._visit_slots(path, value)
