@@ -603,6 +603,12 @@ Fault BoundSession::check_output_sizes(const SessionVariant& variant) const {
 }
 
 Fault BoundSession::run_variant(size_t v, const RunStop& stop) {
+  const Fault status = try_variant(v, stop);
+  if (kDevices && !status.ok()) base_.states->forget_brought();
+  return status;
+}
+
+Fault BoundSession::try_variant(size_t v, const RunStop& stop) {
   if (base_.outputs->count() != 0) LAZYRT_RETURN_IF_ERROR(check_output_sizes(variants_[v]));
   point_inputs(&variants_[v]);
   if (kDevices && (has_homes_ || base_.states->were_elsewhere()))

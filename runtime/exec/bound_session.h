@@ -199,6 +199,7 @@ class BoundSession : private BoundParts {
   Fault copy_outputs(const SessionVariant& variant, uint32_t* spaces);
   Fault copy_output(const TensorView& view, const OutputBinding& to, uint32_t* spaces);
   Fault run_variant(size_t v, const RunStop& stop);
+  Fault try_variant(size_t v, const RunStop& stop);
   Fault why_none_ran() const;
   Fault bring_states_for_inputs();
   Fault bring_states();

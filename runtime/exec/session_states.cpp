@@ -126,8 +126,18 @@ Fault SessionStates::bring(size_t k, int space) {
       slot.backend->device->copy_in(slot.services, place_in(k, space), from, table.view.bytes()));
   table.space = static_cast<uint8_t>(space);
   table.is_first = false;
+  table.is_brought = true;
   were_elsewhere_ = true;
   return {};
+}
+
+void SessionStates::forget_brought() {
+  for (Table& table : tables_) {
+    if (!table.is_brought) continue;
+    table.is_brought = false;
+    table.is_first = !table.is_on_host;
+    table.space = kHostSpace;
+  }
 }
 
 void SessionStates::changed(size_t k, int space) {
@@ -135,7 +145,7 @@ void SessionStates::changed(size_t k, int space) {
   tables_[k].space = static_cast<uint8_t>(space);
   tables_[k].is_on_host = space == kHostSpace;
   were_elsewhere_ = were_elsewhere_ || space != kHostSpace;
-  tables_[k].is_first = false;
+  tables_[k].is_first = tables_[k].is_brought = false;
 }
 
 Result<TensorView> SessionStates::view(size_t i) {

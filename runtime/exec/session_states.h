@@ -60,6 +60,8 @@ class SessionStates {
 
   /// Its content is in that space from now on, and may be still where it was.
   Fault bring(size_t k, int space);
+  /// After a run that failed: what bring() has queued may never arrive.
+  void forget_brought();
   /// Its content changed in that space, and is nowhere else.
   void changed(size_t k, int space);
   /// Its content on the host. kInvalidArgument where there is no state i.
@@ -72,6 +74,7 @@ class SessionStates {
     uint8_t space = kHostSpace;     ///< the last space that has the content
     bool is_on_host = false;        ///< the host has it, too
     bool is_first = true;           ///< it is the first one, and nowhere yet
+    bool is_brought = false;  ///< what `space` has is a copy of what the host has or of the first
   };
 
   const fb::State& state(size_t k) const { return state_at(method_, k); }
