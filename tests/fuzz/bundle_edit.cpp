@@ -379,7 +379,7 @@ std::unique_ptr<fb::SymbolT> any_symbol(Random* random, size_t number, int64_t e
 
 /// An extent of an input that follows from the symbol of another one, right or not.
 void add_extent_rule(Random* random, fb::MethodT* m) {
-  if (m->symbols.empty()) return;
+  if (m->symbols.empty() || m->values.empty()) return;
   fb::ValueT& v = *random->any(m->values);
   if (v.shape.empty() || (v.kind != fb::ValueKind::Input && !random->one_in(16))) return;
   if (v.symbols.size() != v.shape.size()) v.symbols.assign(v.shape.size(), -1);
