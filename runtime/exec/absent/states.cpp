@@ -29,6 +29,7 @@ Fault SessionStates::check_index(size_t i) const {
 Fault SessionStates::set(size_t i, const TensorView&) { return check_index(i); }
 Result<TensorView> SessionStates::view(size_t i) { return check_index(i); }
 Fault SessionStates::bring(size_t, int) { return {}; }
+void SessionStates::forget_brought() {}
 void SessionStates::changed(size_t, int) {}
 
 }  // namespace lazyrt
