@@ -152,7 +152,7 @@ Result<Method> Program::method(std::string_view name) const {
 }
 
 uint64_t Program::bytes() const { return state_->bytes; }
-uint64_t Program::checksum() const { return state_->sections.checksum; }
+uint64_t Program::checksum() const { return prolog_checksum_of(state_->sections); }
 
 size_t Program::info_count() const { return count_of(state_->sections.bundle->info()); }
 

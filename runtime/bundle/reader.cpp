@@ -154,8 +154,14 @@ Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* o
   out->metadata = metadata;
   out->constants = file.subspan(p.constants_offset, p.constants_bytes);
   out->samples = file.subspan(p.samples_offset, p.samples_bytes);
-  out->checksum = p.prolog_checksum;
   return {};
+}
+
+uint64_t prolog_checksum_of(const BundleSections& sections) {
+  static_assert(sizeof(BundleProlog) % kBundleAlignment == 0, "the metadata begin where it ends");
+  BundleProlog p;
+  std::memcpy(&p, sections.metadata.data() - sizeof(p), sizeof(p));
+  return p.prolog_checksum;
 }
 
 Shape shape_of(const flatbuffers::Vector<int64_t>* v) {

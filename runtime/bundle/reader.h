@@ -17,13 +17,16 @@ struct BundleSections {
   Span<const uint8_t> metadata;
   Span<const uint8_t> constants;
   Span<const uint8_t> samples;
-  uint64_t checksum = 0;  ///< of the prolog, which has those of metadata and data
 
   /// Where a part of the metadata begins in it.
   size_t place_of(const void* part) const {
     return static_cast<size_t>(static_cast<const uint8_t*>(part) - metadata.data());
   }
 };
+
+/// The checksum of the file's prolog, which has those of metadata and data in it. REQUIRES:
+/// read_sections() gave `sections`.
+uint64_t prolog_checksum_of(const BundleSections& sections);
 
 /// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
 Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
