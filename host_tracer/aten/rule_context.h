@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host_tracer/aten/emitter.h"
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

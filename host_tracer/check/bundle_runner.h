@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/eager_reference.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <set>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/check/expected_values.h"
 #include "host_tracer/compile/program_alignment.h"
+#include "host_tracer/record/capture.h"
 #include "host_tracer/report/bundle_info.h"
 #include "host_tracer/report/shared_texts.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "host_tracer/capture/capture_testing.h"
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/compile/exporter.h"
+#include "host_tracer/record/capture_testing.h"
 #include "runtime/bundle/reader.h"
 #include "tests/fuzz/bundle_edit.h"
 #include "tests/support/bundle_writer.h"

@@ -12,7 +12,6 @@
 #include <random>
 #include <string_view>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/check/altered_inputs.h"
 #include "host_tracer/check/bundle_runner.h"
 #include "host_tracer/check/eager_wobble.h"
@@ -21,6 +20,7 @@
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/check/trace_reference.h"
 #include "host_tracer/compile/trace_groups.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

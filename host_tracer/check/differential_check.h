@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/compile/exporter.h"
 #include "host_tracer/report/check_report.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

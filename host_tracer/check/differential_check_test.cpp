@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "host_tracer/capture/capture_testing.h"
 #include "host_tracer/graph/elements.h"
+#include "host_tracer/record/capture_testing.h"
 #include "lazyrt/runtime.h"
 
 namespace lazyrt {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/check/bound.h"
 #include "host_tracer/compile/trace_groups.h"
+#include "host_tracer/record/trace_eval.h"
 
 namespace lazyrt {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "host_tracer/capture/capture_testing.h"
+#include "host_tracer/record/capture_testing.h"
 
 namespace lazyrt {
 namespace {

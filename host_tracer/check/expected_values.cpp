@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/graph/evaluate.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <filesystem>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/check/bundle_runner.h"
+#include "host_tracer/record/capture.h"
 #include "host_tracer/report/loaded_bundle.h"
 
 namespace lazyrt {

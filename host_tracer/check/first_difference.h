@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/check/eager_wobble.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/op_args.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/op_args.h"
 #include "host_tracer/support/strided_places.h"
 
 namespace lazyrt {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "host_tracer/capture/capture.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

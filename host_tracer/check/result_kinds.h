@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

@@ -6,8 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/perturb.h"
 #include "host_tracer/check/altered_inputs.h"
 #include "host_tracer/check/bound.h"
 #include "host_tracer/check/bundle_runner.h"
@@ -15,6 +13,8 @@
 #include "host_tracer/check/result_kinds.h"
 #include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/dynamic/sweep_points.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/perturb.h"
 
 namespace lazyrt {
 namespace {

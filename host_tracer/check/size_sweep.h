@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/compile/exporter.h"
 #include "host_tracer/report/loaded_bundle.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

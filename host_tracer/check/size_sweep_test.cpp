@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "host_tracer/capture/capture.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/trace_eval.h"
 
 namespace lazyrt {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/compile/trace_groups.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

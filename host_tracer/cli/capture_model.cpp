@@ -1,9 +1,9 @@
 #include "host_tracer/cli/capture_model.h"
 
-#include "host_tracer/capture/allow.h"
 #include "host_tracer/frontends/pt2/pt2.h"
 #include "host_tracer/frontends/shared/model_kind.h"
 #include "host_tracer/frontends/torchscript/torchscript.h"
+#include "host_tracer/trace/allow.h"
 
 namespace lazyrt {
 namespace {

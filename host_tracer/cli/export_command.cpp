@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host_tracer/capture/allow.h"
 #include "host_tracer/cli/c_array.h"
 #include "host_tracer/cli/capture_model.h"
 #include "host_tracer/cli/commands.h"
@@ -22,6 +21,7 @@
 #include "host_tracer/report/sha256.h"
 #include "host_tracer/report/summary.h"
 #include "host_tracer/support/partial_file.h"
+#include "host_tracer/trace/allow.h"
 
 namespace lazyrt {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

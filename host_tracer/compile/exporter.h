@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "host_tracer/aten/import.h"
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/dynamic/shapes.h"
 #include "host_tracer/emit/bundle_writer.h"
 #include "host_tracer/passes/pipeline.h"
 #include "host_tracer/plan/memory_plan.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

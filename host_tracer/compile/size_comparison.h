@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/dynamic/alike.h"
 #include "host_tracer/dynamic/unify.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

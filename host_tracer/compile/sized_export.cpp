@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/compile/dynamic_dims.h"
 #include "host_tracer/compile/size_comparison.h"
 #include "host_tracer/compile/sized_traces.h"
@@ -13,7 +12,7 @@
 #include "host_tracer/dynamic/graph_paths.h"
 #include "host_tracer/dynamic/optional_nodes.h"
 #include "host_tracer/dynamic/ranges.h"
-#include "host_tracer/passes/passes.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 namespace {
@@ -102,16 +101,8 @@ class Captures {
   std::optional<Trace> with_states_;
 };
 
-/// What passes do must not depend on sizes: constants are folded whatever they take, and equal
-/// nodes are not joined before they are known to be equal at all sizes (unify_graphs).
 ExportOptions for_all_sizes(ExportOptions options) {
-  auto& passes = options.pipeline;
-  passes.erase(std::remove_if(passes.begin(), passes.end(),
-                              [](const Pass& pass) { return pass.name == "eliminate_common"; }),
-               passes.end());
-  for (Pass& pass : options.pipeline) {
-    if (pass.name == "fold_constants") pass.run = fold_all_constants;
-  }
+  options.pipeline = at_sizes(options.pipeline);
   return options;
 }
 

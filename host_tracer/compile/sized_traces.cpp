@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/dynamic/unify.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "host_tracer/aten/trace_builder.h"
-#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 #include "schema/bundle_generated.h"
 
 namespace lazyrt {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/graph/origin.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/trace.h"
 #include "lazyrt/dtype.h"
 #include "lazyrt/shape.h"
 

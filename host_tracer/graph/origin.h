@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

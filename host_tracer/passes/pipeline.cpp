@@ -7,29 +7,41 @@
 namespace lazyrt {
 
 const Pipeline& default_pipeline() {
+  static const Pass folding = {"fold_constants", fold_constants, fold_all_constants};
+  // Equal nodes are not joined before they are known to be equal at all sizes: see unify_graphs().
+  static const Pass joining = {"eliminate_common", eliminate_common, PassFunction()};
   static const Pipeline pipeline = {
       {"simplify", simplify},
-      {"fold_constants", fold_constants},
-      {"eliminate_common", eliminate_common},
+      folding,
+      joining,
       {"find_linear", find_linear},
       {"find_rms_norm", find_rms_norm},
       {"find_activation", find_activation},
       {"assign_layout", assign_layout},
       {"simplify", simplify},
-      {"fold_constants", fold_constants},
+      folding,
       {"find_linear", find_linear},
       {"fold_batch_norm", fold_batch_norm},
       {"expand_batch_norm", expand_batch_norm},
       {"fuse_clamp", fuse_clamp},
       {"fold_transpose", fold_transpose},
       {"simplify", simplify},
-      {"fold_constants", fold_constants},
-      {"eliminate_common", eliminate_common},
+      folding,
+      joining,
       {"separate_states", separate_states},
       {"schedule_guards", schedule_guards},
       {"eliminate_dead", eliminate_dead},
   };
   return pipeline;
+}
+
+Pipeline at_sizes(const Pipeline& pipeline) {
+  Pipeline passes;
+  for (const Pass& pass : pipeline) {
+    const PassFunction& run = pass.run_at_sizes ? *pass.run_at_sizes : pass.run;
+    if (run) passes.push_back({pass.name, run});
+  }
+  return passes;
 }
 
 Outcome<PassReport> run_pass(Graph& graph, const Pass& pass) {

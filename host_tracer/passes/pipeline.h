@@ -3,6 +3,7 @@
 // The order of the passes, and what runs them.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,15 +11,24 @@
 
 namespace lazyrt {
 
+/// Changes a graph; how often.
+using PassFunction = std::function<Outcome<size_t>(Graph&)>;
+
 /// A pass by name. Users add theirs to a copy of default_pipeline().
 struct Pass {
   std::string name;
-  std::function<Outcome<size_t>(Graph&)> run;
+  PassFunction run;
+  /// In the place of `run` on graphs of one program at several sizes, which have to stay alike, so
+  /// that what it does must not depend on sizes. No function: it is left out. Absent: `run`.
+  std::optional<PassFunction> run_at_sizes = {};
 };
 using Pipeline = std::vector<Pass>;
 
 /// The exporter's passes in order. A name may occur more than once.
 const Pipeline& default_pipeline();
+
+/// The pipeline for graphs of one program at several sizes.
+Pipeline at_sizes(const Pipeline& pipeline);
 
 struct PassReport {
   std::string name;

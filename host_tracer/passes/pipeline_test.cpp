@@ -212,5 +212,20 @@ TEST(Pipeline, NamesThePassThatBreaksTheGraph) {
   EXPECT_NE(reports.failure().text.find("shape rule says f32[2]"), std::string::npos);
 }
 
+TEST(Pipeline, OnSeveralSizesAPassRunsAsItsRowSays) {
+  const auto changes = [](size_t n) { return [n](Graph&) -> Outcome<size_t> { return n; }; };
+  const Pipeline sized = at_sizes({{"same", changes(1)},
+                                   {"other", changes(2), changes(3)},
+                                   {"none", changes(4), PassFunction()}});
+  TestGraph t;
+  t.output(t.input({2}));
+  const auto reports = run_pipeline(t.g, sized);
+  ASSERT_TRUE(reports.ok());
+  ASSERT_EQ(reports->size(), 2u);
+  EXPECT_EQ((*reports)[0].changes, 1u);
+  EXPECT_EQ((*reports)[1].name, "other");
+  EXPECT_EQ((*reports)[1].changes, 3u);
+}
+
 }  // namespace
 }  // namespace lazyrt

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "host_tracer/capture/allow.h"
-#include "host_tracer/capture/checked_capture.h"
-#include "host_tracer/capture/eager_reference.h"
-#include "host_tracer/capture/finding_ids.h"
-#include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_source.h"
+#include "host_tracer/record/checked_capture.h"
+#include "host_tracer/record/trace_phases.h"
+#include "host_tracer/trace/allow.h"
+#include "host_tracer/trace/eager_reference.h"
+#include "host_tracer/trace/finding_ids.h"
 
 namespace py = pybind11;
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -18,9 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "host_tracer/capture/allow.h"
-#include "host_tracer/capture/checked_capture.h"
-#include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/check/compare_text.h"
 #include "host_tracer/compile/sized_traces.h"
 #include "host_tracer/export/publish.h"
@@ -28,6 +25,9 @@
 #include "host_tracer/python/errors.h"
 #include "host_tracer/python/python_source.h"
 #include "host_tracer/python/trace_binding.h"
+#include "host_tracer/record/checked_capture.h"
+#include "host_tracer/record/trace_phases.h"
+#include "host_tracer/trace/allow.h"
 
 namespace py = pybind11;
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <set>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/graph/attrs.h"
 #include "host_tracer/report/flops.h"
 #include "host_tracer/report/shared_texts.h"
+#include "host_tracer/trace/trace.h"
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
 

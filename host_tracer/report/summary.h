@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/report/bundle_info.h"
 #include "host_tracer/report/check_report.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

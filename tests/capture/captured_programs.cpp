@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/record/checked_capture.h"
 
 namespace lazyrt::test {
 namespace {

@@ -188,7 +188,7 @@ def ids_in_the_sources():
 
 
 def test_the_page_has_every_finding_and_no_other():
-    listed = re.search(r"kFindingIds\[\] = \{(.*?)\};", (SOURCE / "host_tracer/capture/finding_ids.h").read_text(), re.S)
+    listed = re.search(r"kFindingIds\[\] = \{(.*?)\};", (SOURCE / "host_tracer/trace/finding_ids.h").read_text(), re.S)
     known = re.findall(r'"([^"]+)"', listed.group(1))
     page = (SOURCE / "host_tracer/VERDICTS.md").read_text()
     rows = re.findall(r"^\| `([a-z-]+)` \|", page, re.M)
@@ -199,7 +199,7 @@ def test_the_page_has_every_finding_and_no_other():
 
 def test_the_page_has_every_verdict():
     page = (SOURCE / "host_tracer/VERDICTS.md").read_text()
-    names = re.findall(r'return "([A-Z]+)";', (SOURCE / "host_tracer/capture/trace.cpp").read_text())
+    names = re.findall(r'return "([A-Z]+)";', (SOURCE / "host_tracer/trace/trace.cpp").read_text())
     assert len(names) >= 4 and all(f"**{name}**" in page for name in names)
 
 

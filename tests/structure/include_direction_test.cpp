@@ -28,9 +28,9 @@ const std::map<std::string, std::string> kParts = {
     {"kernels/common/", "kernels_common"},
     {"kernels/registry.cpp", "registry"},
     {"host_tracer/support/", "support"},
-    {"host_tracer/capture/", "capture"},
-    {"host_tracer/capture/trace.h", "trace"},
-    {"host_tracer/capture/eager_reference.h", "trace"},
+    {"host_tracer/trace/", "trace"},
+    {"host_tracer/record/", "record"},
+    {"host_tracer/lower/", "lower"},
     {"host_tracer/graph/", "graph"},
     {"host_tracer/passes/", "passes"},
     {"host_tracer/dynamic/", "dynamic"},
@@ -72,8 +72,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
 /// trace, and from there on LibTorch is forgotten. Of the device each may include all.
 const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"support", {}},
-    {"trace", {}},
-    {"capture", {"support", "trace"}},
+    {"trace", {"support"}},
+    {"record", {"support", "trace"}},
+    {"lower", {"support", "trace", "record"}},
     {"graph", {"support", "trace"}},
     {"passes", {"support", "graph"}},
     {"dynamic", {"support", "graph", "passes"}},
@@ -82,15 +83,15 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"aten", {"support", "trace", "graph"}},
     {"compile", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
     {"report", {"support", "trace", "graph", "dynamic"}},
-    {"check", {"support", "trace", "capture", "graph", "dynamic", "compile", "report"}},
+    {"check", {"support", "trace", "record", "graph", "dynamic", "compile", "report"}},
     {"export", {"support", "trace", "dynamic", "compile", "report", "check"}},
-    {"frontends", {"support", "trace", "capture", "compile"}},
+    {"frontends", {"support", "trace", "record", "compile"}},
     {"cpp", {"support", "trace", "compile", "check", "export", "frontends"}},
     {"cli",
-     {"support", "trace", "capture", "graph", "compile", "report", "check", "export", "frontends"}},
-    {"python", {"support", "trace", "capture", "dynamic", "compile", "report", "check", "export"}},
+     {"support", "trace", "record", "graph", "compile", "report", "check", "export", "frontends"}},
+    {"python", {"support", "trace", "record", "dynamic", "compile", "report", "check", "export"}},
 };
-const std::set<std::string> kUsesTorch = {"capture", "check", "frontends", "cpp", "python"};
+const std::set<std::string> kUsesTorch = {"record", "lower", "check", "frontends", "cpp", "python"};
 
 bool is_host(const std::string& part) { return kHostArrows.count(part) == 1; }
 
@@ -209,8 +210,8 @@ TEST(IncludeDirection, TheRulesCatchWhatTheyShould) {
   EXPECT_EQ(allowed(exec).count("kernels"), 0u);
   EXPECT_EQ(allowed(exec).count("backend_cpu"), 0u);
   const SourceFile pass = {"host_tracer/passes/x.cpp", {}, {}};
-  EXPECT_EQ(part_of("host_tracer/capture/trace.h"), "trace");
-  EXPECT_EQ(allowed(pass).count("capture"), 0u);
+  EXPECT_EQ(part_of("host_tracer/trace/trace.h"), "trace");
+  EXPECT_EQ(allowed(pass).count("record"), 0u);
   EXPECT_EQ(allowed(pass).count("op"), 1u);
   EXPECT_FALSE(may_use(pass, library_of("ATen/ATen.h")));
   const SourceFile conv = {"kernels/conv/conv2d.cpp", {}, {}};

@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
-#include "host_tracer/capture/allow.h"
-#include "host_tracer/capture/buffer_mode.h"
 #include "host_tracer/frontends/shared/eager_run.h"
 #include "host_tracer/frontends/shared/gradient_mode.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
+#include "host_tracer/record/buffer_mode.h"
+#include "host_tracer/trace/allow.h"
 
 namespace lazyrt {
 namespace {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/checked_capture.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/checked_capture.h"
 #include "host_tracer/support/outcome.h"
 
 namespace lazyrt {

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/pt2/arguments.h"
 #include "host_tracer/frontends/pt2/source_map.h"
 #include "host_tracer/frontends/shared/lazy_numbers.h"
 #include "host_tracer/frontends/shared/takes_tensors.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

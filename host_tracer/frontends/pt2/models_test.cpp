@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/compute_calls.h"
-#include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/frontends/pt2/pt2.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/compute_calls.h"
+#include "host_tracer/record/trace_eval.h"
 
 namespace lazyrt {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/pt2/archive.h"
 #include "host_tracer/frontends/pt2/interpreter.h"
 #include "host_tracer/frontends/pt2/signature.h"
@@ -16,6 +15,7 @@
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/given_tensor.h"
 #include "host_tracer/frontends/shared/interface.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

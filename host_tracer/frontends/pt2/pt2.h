@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/frontends/pt2/pt2_dims.h"
 #include "host_tracer/frontends/shared/given_input.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

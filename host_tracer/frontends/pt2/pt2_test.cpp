@@ -9,9 +9,9 @@
 #include <map>
 #include <random>
 
-#include "host_tracer/capture/trace_eval.h"
 #include "host_tracer/frontends/pt2/signature.h"
 #include "host_tracer/frontends/shared/trace_checks.h"
+#include "host_tracer/record/trace_eval.h"
 
 // The files come from pt2_fixtures.py, which ctest runs first.
 

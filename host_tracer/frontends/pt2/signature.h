@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/frontends/pt2/pt2_dims.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

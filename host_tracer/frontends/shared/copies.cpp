@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "host_tracer/capture/capture.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/eager_reference.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

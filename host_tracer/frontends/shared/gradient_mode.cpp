@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "host_tracer/capture/perturb.h"
 #include "host_tracer/frontends/shared/program_outputs.h"
+#include "host_tracer/record/perturb.h"
 
 namespace lazyrt {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/number_checks.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/number_checks.h"
 
 namespace lazyrt {
 namespace {

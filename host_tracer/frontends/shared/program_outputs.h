@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

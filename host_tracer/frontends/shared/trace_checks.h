@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/trace_eval.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/trace_eval.h"
 
 namespace lazyrt::test {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
 #include "host_tracer/frontends/shared/given_input.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 

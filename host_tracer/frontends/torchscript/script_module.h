@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "host_tracer/capture/capture.h"
+#include "host_tracer/record/capture.h"
 
 namespace lazyrt {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "host_tracer/capture/eager_reference.h"
 #include "host_tracer/frontends/torchscript/script_inputs.h"
+#include "host_tracer/trace/eager_reference.h"
 
 namespace lazyrt {
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

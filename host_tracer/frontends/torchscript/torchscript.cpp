@@ -11,10 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "host_tracer/capture/allow.h"
-#include "host_tracer/capture/capture.h"
-#include "host_tracer/capture/checked_capture.h"
-#include "host_tracer/capture/trace_phases.h"
 #include "host_tracer/frontends/shared/failures.h"
 #include "host_tracer/frontends/shared/gradient_mode.h"
 #include "host_tracer/frontends/shared/interface.h"
@@ -24,6 +20,10 @@
 #include "host_tracer/frontends/torchscript/script_interpreter.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
 #include "host_tracer/frontends/torchscript/script_reference.h"
+#include "host_tracer/record/capture.h"
+#include "host_tracer/record/checked_capture.h"
+#include "host_tracer/record/trace_phases.h"
+#include "host_tracer/trace/allow.h"
 
 namespace lazyrt {
 namespace {

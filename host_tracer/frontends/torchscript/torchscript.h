@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "host_tracer/capture/trace.h"
 #include "host_tracer/frontends/shared/given_input.h"
 #include "host_tracer/support/outcome.h"
+#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "host_tracer/trace/trace.h"
+
+namespace lazyrt {
+
+/// By value: whether the roots are it or are computed from it. kNoTraceValue among them is skipped.
+std::vector<bool> live_values(const Trace& trace, const std::vector<TraceValueId>& roots);
+
+/// What a bundle needs for sure: outputs and states.
+std::vector<TraceValueId> result_roots(const Trace& trace);
+
+/// Removes what outputs, guards and states do not need, and numbers the rest anew, in its order.
+/// Inputs stay.
+void prune_trace(Trace& trace);
+
+}  // namespace lazyrt
