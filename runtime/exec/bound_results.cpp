@@ -12,7 +12,7 @@ namespace lazyrt {
 /// next: their order does not matter.
 template <class Keep>
 Fault BoundSession::for_each_next(const SessionVariant& variant, bool on_host, const Keep& keep) {
-  SessionStates& states = *base_.states;
+  StateMemory& states = *base_.states;
   for (size_t k = 0; k < states.count(); ++k) {
     const int home = kDevices ? homes_[k] : kHostSpace;
     if ((home == kHostSpace) != on_host) continue;

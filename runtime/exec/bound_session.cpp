@@ -432,7 +432,7 @@ bool BoundSession::is_own_memory(const void* data, size_t bytes, int space) cons
     return overlap(data, bytes, device.memory().arena, device.bytes()) ||
            overlap(data, bytes, states.data(), states.bytes());
   }
-  const SessionStates& states = *base_.states;
+  const StateMemory& states = *base_.states;
   return is_bound_memory(data, bytes) ||
          (states.on_host() != nullptr && overlap(data, bytes, states.on_host(), states.bytes()));
 }

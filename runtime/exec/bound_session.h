@@ -10,8 +10,8 @@
 #include "runtime/exec/block.h"
 #include "runtime/exec/output_bindings.h"
 #include "runtime/exec/reservation.h"
-#include "runtime/exec/session_states.h"
 #include "runtime/exec/session_variant.h"
+#include "runtime/exec/state_memory.h"
 
 namespace lazyrt {
 
@@ -22,7 +22,7 @@ struct SessionBase {
   const SessionOptions& options;
   CountedMemory* memory;
   BackendServices* services;
-  SessionStates* states;
+  StateMemory* states;
   OutputBindings* outputs;
   DeviceBlock* blocks;             ///< per slot: the largest that sizes so far needed in its space
   const Reservation* reservation;  ///< nullptr: each size has memory of its own

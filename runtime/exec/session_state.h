@@ -98,7 +98,7 @@ class SessionState {
 
   BackendServices services_{};  ///< outlive the kernels
   std::array<DeviceBlock, kDeviceSlots> blocks_;
-  SessionStates states_;
+  StateMemory states_;
   OutputBindings outputs_{};
   Reservation reservation_{};
   bool is_reserved_ = false;       ///< what is bound borrows of it

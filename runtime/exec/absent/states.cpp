@@ -1,7 +1,7 @@
-// Without states: instead of bundle/state_rules.cpp and exec/session_states.cpp.
+// Without states: instead of bundle/state_rules.cpp and exec/state_memory.cpp.
 
 #include "runtime/exec/absent/left_out.h"
-#include "runtime/exec/session_states.h"
+#include "runtime/exec/state_memory.h"
 
 namespace lazyrt {
 
@@ -15,21 +15,21 @@ Fault check_states(MethodCheck* check) {
   return {};
 }
 
-SessionStates::SessionStates(const ProgramState& program, size_t method,
-                             const BackendServices* services, Pool* pool)
+StateMemory::StateMemory(const ProgramState& program, size_t method,
+                         const BackendServices* services, Pool* pool)
     : program_(program), method_(program.method(method)), services_(services), pool_(pool) {}
 
-Fault SessionStates::make() { return {}; }
-Fault SessionStates::make_on_host() { return {}; }
-void SessionStates::reset() {}
-Fault SessionStates::make_in(int, CountedMemory*) { return {}; }
-Fault SessionStates::check_index(size_t i) const {
+Fault StateMemory::make() { return {}; }
+Fault StateMemory::make_on_host() { return {}; }
+void StateMemory::reset() {}
+Fault StateMemory::make_in(int, CountedMemory*) { return {}; }
+Fault StateMemory::check_index(size_t i) const {
   return Fault(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i, size_t{0});
 }
-Fault SessionStates::set(size_t i, const TensorView&) { return check_index(i); }
-Result<TensorView> SessionStates::view(size_t i) { return check_index(i); }
-Fault SessionStates::bring(size_t, int) { return {}; }
-void SessionStates::forget_brought() {}
-void SessionStates::changed(size_t, int) {}
+Fault StateMemory::set(size_t i, const TensorView&) { return check_index(i); }
+Result<TensorView> StateMemory::view(size_t i) { return check_index(i); }
+Fault StateMemory::bring(size_t, int) { return {}; }
+void StateMemory::forget_brought() {}
+void StateMemory::changed(size_t, int) {}
 
 }  // namespace lazyrt

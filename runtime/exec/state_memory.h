@@ -16,13 +16,13 @@ namespace lazyrt {
 /// The states of a session: they keep their place and their content whatever the sizes of the
 /// inputs. Each has a place in every space that asks for one, and on the host once something there
 /// wants it; it goes to where a run wants it, and to the host when somebody looks at it.
-class SessionStates {
+class StateMemory {
  public:
   /// `method`: its number in the program. REQUIRES: `services` and `pool` outlive this.
-  SessionStates(const ProgramState& program, size_t method, const BackendServices* services,
-                Pool* pool);
-  SessionStates(const SessionStates&) = delete;
-  SessionStates& operator=(const SessionStates&) = delete;
+  StateMemory(const ProgramState& program, size_t method, const BackendServices* services,
+              Pool* pool);
+  StateMemory(const StateMemory&) = delete;
+  StateMemory& operator=(const StateMemory&) = delete;
 
   /// Bytes of all of them; saturates.
   uint64_t bytes() const { return bytes_; }

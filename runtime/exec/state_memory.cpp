@@ -1,11 +1,11 @@
-#include "runtime/exec/session_states.h"
+#include "runtime/exec/state_memory.h"
 
 #include <cstring>
 
 namespace lazyrt {
 
-SessionStates::SessionStates(const ProgramState& program, size_t method,
-                             const BackendServices* services, Pool* pool)
+StateMemory::StateMemory(const ProgramState& program, size_t method,
+                         const BackendServices* services, Pool* pool)
     : program_(program), method_(program.method(method)), services_(services), pool_(pool) {
   for (size_t k = 0; k < count_of(method_.states()); ++k) {
     if (__builtin_add_overflow(bytes_, room_of(value(state(k).value()).bytes()), &bytes_))
@@ -13,7 +13,7 @@ SessionStates::SessionStates(const ProgramState& program, size_t method,
   }
 }
 
-Fault SessionStates::make() {
+Fault StateMemory::make() {
   const size_t count = count_of(method_.states());
   if (count == 0 || is_made()) return {};
   tables_ = pool_->make<Table>(count);
@@ -31,7 +31,7 @@ Fault SessionStates::make() {
   return {};
 }
 
-Fault SessionStates::make_on_host() {
+Fault StateMemory::make_on_host() {
   if (on_host_ != nullptr || tables_.empty()) return {};
   LAZYRT_RETURN_IF_ERROR(block_.make(bytes_, kAlignment, pool_->allocator(), "the states"));
   on_host_ = block_.data();
@@ -40,7 +40,7 @@ Fault SessionStates::make_on_host() {
 }
 
 /// REQUIRES: it has a place there.
-void SessionStates::begin_on_host(size_t k) {
+void StateMemory::begin_on_host(size_t k) {
   Table& table = tables_[k];
   const size_t bytes = table.view.bytes();
   changed(k, kHostSpace);
@@ -53,7 +53,7 @@ void SessionStates::begin_on_host(size_t k) {
   }
 }
 
-void SessionStates::reset() {
+void StateMemory::reset() {
   for (size_t k = 0; k < tables_.size(); ++k) {
     tables_[k].is_first = true;
     if (on_host_ != nullptr) {
@@ -64,7 +64,7 @@ void SessionStates::reset() {
   }
 }
 
-Fault SessionStates::make_in(int slot, CountedMemory* counted) {
+Fault StateMemory::make_in(int slot, CountedMemory* counted) {
   DeviceBlock& block = device_blocks_[slot];
   if (bytes_ == 0 || block.data() != nullptr) return {};
   LAZYRT_RETURN_IF_ERROR(
@@ -76,13 +76,13 @@ Fault SessionStates::make_in(int slot, CountedMemory* counted) {
   return {};
 }
 
-Fault SessionStates::check_index(size_t i) const {
+Fault StateMemory::check_index(size_t i) const {
   if (i < tables_.size()) return {};
   return Fault(Error::kInvalidArgument, "there is no state %zu, the method has %zu", i,
                tables_.size());
 }
 
-Fault SessionStates::set(size_t i, const TensorView& tensor) {
+Fault StateMemory::set(size_t i, const TensorView& tensor) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
   const TensorView& mine = tables_[i].view;
   if (tensor.dtype != mine.dtype || tensor.shape != mine.shape) {
@@ -98,7 +98,7 @@ Fault SessionStates::set(size_t i, const TensorView& tensor) {
   return {};
 }
 
-Fault SessionStates::bring_to_host(size_t k) {
+Fault StateMemory::bring_to_host(size_t k) {
   Table& table = tables_[k];
   if (table.is_on_host) return {};
   LAZYRT_RETURN_IF_ERROR(make_on_host());
@@ -114,7 +114,7 @@ Fault SessionStates::bring_to_host(size_t k) {
   return status;
 }
 
-Fault SessionStates::bring(size_t k, int space) {
+Fault StateMemory::bring(size_t k, int space) {
   Table& table = tables_[k];
   if (kDevices && space == mapped_) space = kHostSpace;
   if (table.view.bytes() == 0 || (space == table.space && !table.is_first)) return {};
@@ -131,7 +131,7 @@ Fault SessionStates::bring(size_t k, int space) {
   return {};
 }
 
-void SessionStates::forget_brought() {
+void StateMemory::forget_brought() {
   for (Table& table : tables_) {
     if (!table.is_brought) continue;
     table.is_brought = false;
@@ -140,7 +140,7 @@ void SessionStates::forget_brought() {
   }
 }
 
-void SessionStates::changed(size_t k, int space) {
+void StateMemory::changed(size_t k, int space) {
   if (kDevices && space == mapped_) space = kHostSpace;
   tables_[k].space = static_cast<uint8_t>(space);
   tables_[k].is_on_host = space == kHostSpace;
@@ -148,7 +148,7 @@ void SessionStates::changed(size_t k, int space) {
   tables_[k].is_first = tables_[k].is_brought = false;
 }
 
-Result<TensorView> SessionStates::view(size_t i) {
+Result<TensorView> StateMemory::view(size_t i) {
   LAZYRT_RETURN_IF_ERROR(check_index(i));
   const Fault status = bring_to_host(i);
   if (!status.ok()) return status.with_context("state '%.60s'", text_of(state(i).name()));
