@@ -339,16 +339,16 @@ Fault BoundProgram::make(const ProgramState& base, const Allocator& memory) {
 }
 
 /// Takes one step for each variant of the method that takes the sizes.
-Fault BoundProgram::for_each_variant(Step step, const Governor& governor) {
+Fault BoundProgram::for_each_variant(Stage stage, const Governor& governor) {
   const Span<const int64_t> symbols = {symbols_, count_of(base_->method(method_).symbols())};
   for (size_t v = 0; v < base_->variant_count(method_); ++v) {
     const fb::Method& variant = base_->variant(method_, v);
     if (!takes_sizes(variant, symbols)) continue;
     Binder binder(*base_, variant, metadata_, memory_);
     Fault status;
-    if (step == Step::kRestore) binder.restore();
-    if (step == Step::kWrite) status = binder.write(symbols, governor);
-    if (step == Step::kVerify) status = binder.verify(governor);
+    if (stage == Stage::kRestore) binder.restore();
+    if (stage == Stage::kWrite) status = binder.write(symbols, governor);
+    if (stage == Stage::kVerify) status = binder.verify(governor);
     if (!status.ok()) return v == 0 ? status : status.with_context("variant %zu", v);
   }
   return {};
@@ -359,14 +359,14 @@ Fault BoundProgram::bind(size_t method, Span<const int64_t> symbols, const RunSt
   const fb::Method& m = base_->method(method);
   LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));
   WorkMeter work(base_->options);
-  if (is_bound_) (void)for_each_variant(Step::kRestore, {&work, stop});
+  if (is_bound_) (void)for_each_variant(Stage::kRestore, {&work, stop});
   is_bound_ = true;
   method_ = method;
   std::copy(symbols.begin(), symbols.end(), symbols_);
   Fault status;
-  for (const Step step : {Step::kWrite, Step::kVerify}) {
+  for (const Stage stage : {Stage::kWrite, Stage::kVerify}) {
     work.begin_method();
-    if (status.ok()) status = for_each_variant(step, {&work, stop});
+    if (status.ok()) status = for_each_variant(stage, {&work, stop});
   }
   return status.with_context("method '%.30s' with %s", text_of(m.name()),
                              sizes_text(m, symbols).text);

@@ -36,8 +36,8 @@ class BoundProgram {
   const ProgramState& state() const { return state_; }
 
  private:
-  enum class Step : uint8_t { kRestore, kWrite, kVerify };
-  Fault for_each_variant(Step step, const Governor& governor);
+  enum class Stage : uint8_t { kRestore, kWrite, kVerify };
+  Fault for_each_variant(Stage stage, const Governor& governor);
 
   const ProgramState* base_ = nullptr;
   ProgramState state_;

@@ -82,7 +82,7 @@ class Example:
         return found
 
 
-class Watch:
+class ArgumentChanges:
     """Detects changes of the objects among the arguments of a call."""
 
     def __init__(self, target, args, kwargs):

@@ -7,7 +7,7 @@ import torch
 
 from lazyrt import _tracer
 from lazyrt.driver import results
-from lazyrt.driver.arguments import Watch
+from lazyrt.driver.arguments import ArgumentChanges
 from lazyrt.driver.error_texts import names_tensor, said_of, statement_of, writes_in_script
 from lazyrt.driver.sources import make_sources, module_paths
 from lazyrt.errors import Error, ExportError
@@ -117,7 +117,7 @@ class LazyRun:
         """Prepares for another capture of the program."""
         self.description, self.entries = None, []
         self.after, self.call = None, None  # of the first run: the phase that follows
-        self.written = None  # see Watch.changed: of the first run
+        self.written = None  # see ArgumentChanges.changed: of the first run
 
     def __call__(self, inputs):
         try:
@@ -135,7 +135,7 @@ class LazyRun:
         lifted = {name: _tracer.lift(tensor) for name, tensor in self._tensors.items()}
         call, tensors = Call(capture.phases, self.phase, lifted), dict(lifted)
         args, kwargs = self._sample.call(inputs, array=LazyArray)
-        watch = Watch(program.target, args, kwargs)
+        watch = ArgumentChanges(program.target, args, kwargs)
         self.numbers.begin()
         self.copies.begin()
         with contextlib.ExitStack() as stack:

@@ -1,6 +1,6 @@
 """lazyrt.export: from any eager module or function to a bundle, in stages that pass values on.
 
-example calls -> (captures, a Step each) -> explored phases -> settled steps -> captures at other sizes -> traces with references -> checked bundle"""
+example calls -> (captures, a TracedCall each) -> explored phases -> settled steps -> captures at other sizes -> traces with references -> checked bundle"""
 
 import collections
 import contextlib

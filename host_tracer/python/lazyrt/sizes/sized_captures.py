@@ -34,7 +34,7 @@ class SizedCaptures:
         for i, point in enumerate(points):
             if self.progress:
                 self.progress("capture at other sizes", i, len(points))
-            captured.append(SizedStep(*self._capture_at(point), point in checked))
+            captured.append(SizedCall(*self._capture_at(point), point in checked))
         at = {tuple(point): step for point, step in [(self.sizes.sample, self.first), *zip(points, captured)]}
         captured += [_of_sample(at[tuple(point)], sample, i) for i, (sample, point) in enumerate(zip(self.more_samples, given), 1)]
         self._check_remembered()
@@ -56,7 +56,7 @@ class SizedCaptures:
     def more(self, point, is_compared):
         """A trace at sizes that nobody asked for before."""
         before, drawn = len(self.remembered), set(self.capture.moved)
-        step = SizedStep(*self._capture_at(point), is_compared)
+        step = SizedCall(*self._capture_at(point), is_compared)
         for example, phase in self.remembered[before:]:
             self._check_kept(example, phase, self.first.sample)
         if self.capture.moved != drawn:
@@ -82,7 +82,7 @@ class SizedCaptures:
         trace, run = self.capture(example, phase, second_trace=False)
         state = self.capture.phases
         trace.forget_asked(sorted(run.call.fixed - state.computed))
-        share_initial_contents(state, [SizedStep(example, trace, run, False)], lambda name: name not in run.call.fixed)
+        share_initial_contents(state, [SizedCall(example, trace, run, False)], lambda name: name not in run.call.fixed)
         only_written = {state.names.of(path, tensor) for path, tensor in run.after.snapshot.tensors if path in state.unread}
         _tracer.drop_unread_states([trace], [name for name in trace.states if name in only_written])
         return trace, run
@@ -180,7 +180,7 @@ def inside(described):
     return [described["kind"], described.get("name"), list(described.get("keys", ())), items]
 
 
-class SizedStep:
+class SizedCall:
     """A capture of the program at other sizes. `name`: of the caller's sample that it is compared at."""
 
     phase = 0
@@ -191,7 +191,7 @@ class SizedStep:
 
 def _of_sample(step, sample, i):
     """What was captured at a sample's sizes, to be compared with its own inputs."""
-    return SizedStep(sample, step.trace.with_inputs([tensor.detach() for _, tensor in sample.inputs]), step.run, True, f"sample {i}")
+    return SizedCall(sample, step.trace.with_inputs([tensor.detach() for _, tensor in sample.inputs]), step.run, True, f"sample {i}")
 
 
 def _is_same(a, b):

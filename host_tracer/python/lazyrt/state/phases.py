@@ -73,10 +73,10 @@ class Names:
         return f"{path}:{str(kind[0]).removeprefix('torch.')}{list(kind[1])}"
 
 
-class Step:
+class TracedCall:
     """One traced call: from which phase, of which sample, to which phase."""
 
-    name = ""  # see SizedStep
+    name = ""  # see SizedCall
 
     def __init__(self, phase, sample, trace, run, following):
         self.phase, self.sample, self.trace, self.run, self.following = phase, sample, trace, run, following
@@ -154,7 +154,7 @@ class Phases:
                 trace, run = self._captured(capture, sample, phase)
                 if trace is None:
                     return None
-                steps.append(Step(i, sample, trace, run, self._number_of(run.after)))
+                steps.append(TracedCall(i, sample, trace, run, self._number_of(run.after)))
                 self.computed |= run.call.wrote
                 if self._is_misled(steps):
                     return None
