@@ -30,7 +30,7 @@ step(configure ${CMAKE_COMMAND} -E env --unset=XNNPACK_ROOT --unset=LAZYRT_CACHE
 step(build ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 set(programs consumer selective reference_only)
 if(VULKAN)
-  list(APPEND programs on_gpu selective_on_gpu)
+  list(APPEND programs on_gpu selective_on_gpu own_device)
 endif()
 foreach(program IN LISTS programs)
   execute_process(COMMAND ${EMULATOR} ${WORK_DIR}/build/${program} ${WORK_DIR}/consumer.lzb OUTPUT_VARIABLE out

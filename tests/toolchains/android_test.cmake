@@ -25,6 +25,12 @@ set(CMAKE_C_COMPILER @CC@)
 set(CMAKE_CXX_COMPILER @CXX@)
 set(CMAKE_PROJECT_lazyrt_INCLUDE @WORK@/probe.cmake)
 ]])
+# As in the NDK, beside folders for other machines.
+foreach(tool IN ITEMS glslc spirv-val)
+  find_program(${tool}_here ${tool} REQUIRED)
+  file(MAKE_DIRECTORY ${ndk}/shader-tools/linux-x86_64)
+  file(CREATE_LINK ${${tool}_here} ${ndk}/shader-tools/linux-x86_64/${tool} SYMBOLIC)
+endforeach()
 file(WRITE ${WORK}/probe.cpp "int main() { return 0; }\n")
 # A program of the project, made after all its options are set.
 file(WRITE ${WORK}/probe.cmake "cmake_language(DEFER CALL add_executable probe ${WORK}/probe.cpp)\n")
@@ -43,6 +49,9 @@ foreach(pair IN ITEMS android-arm64=arm64-v8a android-armv7=armeabi-v7a android-
   if(foreign)
     message(FATAL_ERROR "${preset}: this machine's headers reach the compiler: ${foreign}")
   endif()
+  file(READ ${WORK}/${preset}/CMakeCache.txt cache)
+  expect("${cache}" "LAZYRT_GLSLC:FILEPATH=${ndk}/shader-tools/linux-x86_64/glslc")
+  expect("${cache}" "LAZYRT_VULKAN:BOOL=ON")
   # ANDROID_NDK_HOME serves, too.
   configure(${preset} ANDROID_NDK_HOME=${ndk})
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/${preset} --target probe COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
