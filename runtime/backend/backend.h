@@ -11,6 +11,7 @@
 namespace lazyrt {
 
 struct Backend;
+class RunStop;
 
 struct BackendOptions {
   int threads = 1;  ///< >= 1
@@ -24,6 +25,10 @@ struct BackendOptions {
   /// The one that is opened: it may be part of something larger, which its owner keeps alive.
   const Backend* backend = nullptr;
   bool profile = false;  ///< Device::times will be called
+  /// Of the run that submits a segment: a device may ask it before it begins more of what is
+  /// queued, and do none of it if it is due. `wait` returns its status then. nullptr: runs are not
+  /// stopped.
+  const RunStop* stop = nullptr;
 };
 
 /// For whom a store of packed constants is made.

@@ -2,8 +2,6 @@
 
 #include <new>
 
-#include "runtime/core/profile.h"
-
 namespace lazyrt {
 
 Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
@@ -26,11 +24,12 @@ Fault BackendServices::find_or_open(const Backend& backend, int* slot) {
 Fault BackendServices::open(Slot* slot) const {
   const Backend& backend = *slot->backend;
   BackendOptions options;
-  options.threads = threads_;
+  options.threads = threads();
   options.allocator = memory_->allocator();
   options.memory = memory_;
   options.backend = &backend;
-  options.profile = profile_;
+  options.profile = options_->profile;
+  options.stop = stop_;
   if (backend.open_weights != nullptr) {
     const WeightOptions weights = {program_->memory.allocator(),
                                    program_->sections.constants.size(), &backend};

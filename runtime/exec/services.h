@@ -2,6 +2,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/bundle/program_state.h"
+#include "runtime/core/profile.h"
 
 namespace lazyrt {
 
@@ -16,14 +17,15 @@ class BackendServices {
   BackendServices& operator=(const BackendServices&) = delete;
   ~BackendServices() { close(); }
 
-  /// REQUIRES: `memory` and `program`, which is the file's, outlive this.
-  void init(const SessionOptions& options, CountedMemory* memory, const ProgramState& program) {
-    threads_ = options.threads;
-    profile_ = options.profile;
+  /// REQUIRES: all of them outlive this; `program` is the file's.
+  void init(const SessionOptions& options, CountedMemory* memory, const ProgramState& program,
+            const RunStop& stop) {
+    options_ = &options;
     memory_ = memory;
     program_ = &program;
+    if (kDevices) stop_ = &stop;
   }
-  int threads() const { return threads_; }
+  int threads() const { return options_->threads; }
   /// A backend that is open.
   struct Slot {
     const Backend* backend = nullptr;
@@ -47,10 +49,10 @@ class BackendServices {
   Fault open(Slot* slot) const;
   Fault keep_refusal(Fault refusal, Slot* slot);
 
-  int threads_ = 1;
-  bool profile_ = false;
+  const SessionOptions* options_ = nullptr;
   CountedMemory* memory_ = nullptr;
   const ProgramState* program_ = nullptr;
+  const RunStop* stop_ = nullptr;  ///< of runs
   Slot slots_[kMaxBackends];
   int count_ = 0;
 };

@@ -33,7 +33,7 @@ SessionState::SessionState(const ProgramState& program, size_t method,
       allocator_(memory_.allocator()),
       pool_(allocator_),
       states_(program, method, &services_, &pool_) {
-  services_.init(options, &memory_, program);
+  services_.init(options_, &memory_, program, stop_);
 }
 
 SessionState::~SessionState() {

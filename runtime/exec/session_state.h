@@ -96,6 +96,7 @@ class SessionState {
   const Allocator allocator_;
   Pool pool_;  ///< for what it keeps whatever the sizes
 
+  RunStop stop_;
   BackendServices services_{};  ///< outlive the kernels
   std::array<DeviceBlock, kDeviceSlots> blocks_;
   StateMemory states_;
@@ -109,7 +110,6 @@ class SessionState {
   size_t pending_count_ = 0;
   /// Held to replace bound_ or what is in it, and by those who look at it from other threads.
   mutable Mutex mutex_;
-  RunStop stop_;
   mutable std::atomic<bool> busy_{false};
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/core/run_stop.h"
 #include "tests/device/far_memory.h"
 #include "tests/device/far_queue.h"
 
@@ -57,7 +58,8 @@ class FarProgram {
 struct FarServices {
   FarProgram& program;
   FarMachine& machine;
-  FarStream stream;
+  const RunStop* stop = nullptr;
+  FarStream stream = {};
 
   void push(std::function<void(FarError*)> job, bool is_copy_within = false) {
     stream.queued.push_back({std::move(job), machine.rules.goes_on && !is_copy_within});
@@ -111,6 +113,10 @@ struct FarSegment {
     FarMachine& machine = services.machine;
     for (const FarNode& node : nodes) {
       times.push_back(machine.rules.takes_time ? machine.rules.takes_time(*node.op) : 0);
+      if (error->status.ok() && services.stop->is_due()) {
+        error->add(services.stop->status(), 0);
+        return;
+      }
       ++machine.counts.nodes;
       const Span<const TensorView> operands(node.operands.data(), node.operands.size());
       const RunContext context = {node.attrs, operands.subspan(0, node.inputs),
@@ -345,7 +351,7 @@ Fault open(const BackendOptions& options, void** services) {
   if (machine.rules.opens && !machine.rules.opens())
     return Fault(Error::kUnsupported, "there is no such device");
   auto* program = static_cast<FarProgram*>(options.weights);
-  *services = new FarServices{*program, machine, {}};
+  *services = new FarServices{*program, machine, options.stop};
   return {};
 }
 

@@ -125,6 +125,29 @@ TEST_F(FarStates, ARunThatFailsLateChangesNone) {
 }
 
 /// A guard of what the host makes last is judged before states are kept.
+TEST_F(FarStates, ARunThatIsStoppedWithinASegmentChangesNone) {
+  int node = 0;
+  Session* running = nullptr;
+  far_rules().takes_time = [&](const OpEntry&) {
+    if (running != nullptr && ++node == 2) running->cancel();
+    return 1;
+  };
+  const test::FarBackend far = test::far_backend(reference_backend());
+  Session session = test::make(bundle_.method(), on(far));
+  run(&session, 1);
+  running = &session;
+  far_counts().reset();
+  const Status status = session.run();
+  EXPECT_EQ(status.error(), Error::kCancelled);
+  EXPECT_STREQ(status.message(), "method 'forward', on far: cancelled");
+  EXPECT_EQ(far_counts().nodes, 1) << "of three";
+  EXPECT_EQ(first(&session, 0), 1);
+  EXPECT_EQ(first(&session, 1), 1);
+  running = nullptr;
+  run(&session, 1);
+  EXPECT_EQ(test::floats(session, 0)[0], 2);
+}
+
 TEST_F(FarStates, ABrokenGuardChangesNone) {
   BundleParts parts = summing_bundle();
   fb::MethodT& method = *parts.bundle.methods[0];

@@ -1,5 +1,6 @@
 // The first and the last call of each function that returns a VkResult are made to fail, alone as
-// if memory ended, and with all that follow as if the device were lost.
+// if memory ended, and with all that follow as if the device were lost; where a run is divided, all
+// that submit and wait.
 
 #include <map>
 #include <set>
@@ -17,7 +18,13 @@ using test::Mode;
 constexpr int64_t kCount = 6;
 constexpr float kStep = 2;
 
-/// sum + x -> sum, a state that begins at 0.
+/// What is tried: copies through staging memory or none, a run as one submission or as four.
+struct Try {
+  Mode mode;
+  bool is_divided;
+};
+
+/// sum + x -> sum, a state that begins at 0; y is what it becomes, by way of three nodes more.
 BundleParts counting_bundle() {
   BundleParts parts;
   test::MethodBuilder b(&parts);
@@ -25,7 +32,9 @@ BundleParts counting_bundle() {
   const int sum = b.state("sum", DType::kFloat32, {1, kCount});
   const int next = b.infer(default_ops(), test::add(), {sum, x});
   b.method().states[0]->next = next;
-  b.output("y", next);
+  int y = next;
+  for (int i = 0; i < 3; ++i) y = b.infer(default_ops(), test::relu(), {y});
+  b.output("y", y);
   return parts;
 }
 
@@ -43,9 +52,10 @@ Status run_once(Session* session, float* sum) {
   return status;
 }
 
-Outcomes use(Mode mode) {
+Outcomes use(const Try& what) {
   Outcomes out;
-  VulkanOptions vulkan = test::options_of(mode);
+  VulkanOptions vulkan = test::options_of(what.mode);
+  vulkan.submission_work = what.is_divided ? 1 : 0;
   vulkan.get_instance_proc_addr = test::failing_vulkan();
   Result<VulkanBackend> backend = VulkanBackend::create(vulkan);
   out.create = backend.status();
@@ -86,9 +96,14 @@ void check(const Outcomes& out, uint64_t call) {
   }
 }
 
-class VulkanFailing : public testing::TestWithParam<Mode> {};
-INSTANTIATE_TEST_SUITE_P(Modes, VulkanFailing, testing::Values(Mode::kAsItIs, Mode::kStaging),
-                         [](const auto& test) { return test::mode_name(test.param); });
+class VulkanFailing : public testing::TestWithParam<Try> {};
+INSTANTIATE_TEST_SUITE_P(Modes, VulkanFailing,
+                         testing::Values(Try{Mode::kAsItIs, false}, Try{Mode::kStaging, false},
+                                         Try{Mode::kStaging, true}),
+                         [](const auto& test) {
+                           return test::mode_name(test.param.mode) +
+                                  (test.param.is_divided ? "_divided" : "");
+                         });
 
 TEST_P(VulkanFailing, EveryFunctionMayFail) {
   test::fail_vulkan({});
@@ -101,6 +116,10 @@ TEST_P(VulkanFailing, EveryFunctionMayFail) {
   EXPECT_GT(calls.size(), 20U);
   std::set<uint64_t> failing;
   for (const auto& [name, call] : calls) failing.insert({call.first, call.second});
+  for (uint64_t i = 0; GetParam().is_divided && i < test::vulkan_calls().size(); ++i) {
+    const std::string name = test::vulkan_calls()[i];
+    if (name == "QueueSubmit" || name == "WaitForFences") failing.insert(i);
+  }
   for (const uint64_t call : failing) {
     test::fail_vulkan({call, false, VK_ERROR_OUT_OF_DEVICE_MEMORY});
     check(use(GetParam()), call);

@@ -50,6 +50,8 @@ Fault VulkanDevice::open(const VulkanOptions& options) {
                                                        : open_of_app(*options.app_device));
   limits_ = physical_.limits;
   if (options.mask_to_floor) mask_to_floor();
+  submission_work_ =
+      options.submission_work == 0 ? kDefaultSubmissionWork : options.submission_work;
   maps_device_memory_ = !options.force_staging && physical_.shares_memory();
   return {};
 }

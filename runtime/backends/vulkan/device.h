@@ -34,6 +34,8 @@ class VulkanDevice {
   VkDevice handle() const { return device_; }
   const VulkanLimits& limits() const { return limits_; }
   VulkanRefusals& refusals() { return refusals_; }
+  /// VulkanOptions::submission_work, or its default.
+  uint64_t submission_work() const { return submission_work_; }
   uint32_t queue_family() const { return static_cast<uint32_t>(physical_.family); }
   /// Whether its queue can write times.
   bool has_clock() const { return physical_.has_clock; }
@@ -82,6 +84,7 @@ class VulkanDevice {
   bool maps_device_memory_ = false;
   VulkanPhysical physical_;
   VulkanLimits limits_;
+  uint64_t submission_work_ = 0;
   VulkanRefusals refusals_;
   Mutex queue_mutex_;
   mutable Mutex statistics_mutex_;

@@ -163,28 +163,30 @@ bool Recorder::is_touched(size_t first) const {
   return false;
 }
 
-Fault Recorder::emit(VkCommandBuffer buffer, VkDescriptorPool pool, VkQueryPool times) const {
+Fault Recorder::emit(const Mark& from, const Mark& to, VkCommandBuffer buffer,
+                     VkDescriptorPool pool, VkQueryPool times) const {
   const VulkanApi& api = device_.api();
   uint32_t ended = 0;  // nodes whose time is written
-  const auto end_nodes = [&](size_t count) {
-    for (; times != VK_NULL_HANDLE && ended < count; ++ended)
+  const auto end_nodes = [&](size_t node) {
+    for (; times != VK_NULL_HANDLE && from.nodes + ended < node; ++ended)
       api.CmdWriteTimestamp(buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times, ended + 1);
   };
   full_barrier(api, buffer);
   if (times != VK_NULL_HANDLE) {
-    api.CmdResetQueryPool(buffer, times, 0, static_cast<uint32_t>(nodes_ + 1));
+    api.CmdResetQueryPool(buffer, times, 0, static_cast<uint32_t>(to.nodes - from.nodes + 1));
     api.CmdWriteTimestamp(buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times, 0);
   }
-  for (const Command& command : commands_) {
+  for (size_t i = from.commands; i < to.commands; ++i) {
+    const Command& command = commands_[i];
     end_nodes(command.node);
-    if (command.waits) full_barrier(api, buffer);
+    if (command.waits && i != from.commands) full_barrier(api, buffer);
     if (command.pipeline == VK_NULL_HANDLE) {
       emit_copy(command, buffer);
     } else {
       LAZYRT_RETURN_IF_ERROR(emit_dispatch(command, buffer, pool));
     }
   }
-  end_nodes(nodes_);
+  end_nodes(to.nodes);
   barrier_to_host(api, buffer);
   return {};
 }

@@ -108,8 +108,6 @@ class Recorder {
   };
 
   void begin(const void* error_word);
-  /// How many nodes there are.
-  size_t nodes() const { return nodes_; }
   /// Whether the other has the same commands on the same places.
   bool is_same_as(const Recorder& other) const;
   void swap_commands(Recorder& other);
@@ -117,9 +115,16 @@ class Recorder {
   void begin_node(size_t node, const char* op);
   size_t dispatches() const { return dispatches_; }
   bool has_commands() const { return !commands_.empty(); }
-  /// Writes all commands into `buffer`, which has begun, with sets of `pool`. With `times`: the
-  /// time of the beginning and of each node's end.
-  Fault emit(VkCommandBuffer buffer, VkDescriptorPool pool, VkQueryPool times) const;
+  /// How far it is recorded.
+  struct Mark {
+    size_t commands = 0, nodes = 0, dispatches = 0;
+  };
+  Mark mark() const { return {commands_.size(), nodes_, dispatches_}; }
+  /// Writes the commands between two marks into `buffer`, which has begun, with sets of `pool`;
+  /// they see what all earlier work of the queue wrote. With `times`: the time of the beginning and
+  /// of each node's end.
+  Fault emit(const Mark& from, const Mark& to, VkCommandBuffer buffer, VkDescriptorPool pool,
+             VkQueryPool times) const;
   const Failure* find_failure(uint32_t code) const;
 
  private:

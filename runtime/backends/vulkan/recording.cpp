@@ -5,7 +5,7 @@
 namespace lazyrt {
 
 Fault Recording::record(const VulkanDevice& device, VkCommandPool pool, const Recorder& recorder,
-                        bool timed) {
+                        const Recorder::Mark& from, const Recorder::Mark& to, bool timed) {
   const VulkanApi& api = device.api();
   if (buffer == VK_NULL_HANDLE) {
     VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
@@ -13,11 +13,11 @@ Fault Recording::record(const VulkanDevice& device, VkCommandPool pool, const Re
     info.commandBufferCount = 1;
     LAZYRT_VK_RETURN_IF_ERROR(api, AllocateCommandBuffers, device.handle(), &info, &buffer);
   }
-  LAZYRT_RETURN_IF_ERROR(make_sets(device, recorder.dispatches()));
-  if (timed) LAZYRT_RETURN_IF_ERROR(make_times(device, recorder.nodes() + 1));
+  LAZYRT_RETURN_IF_ERROR(make_sets(device, to.dispatches - from.dispatches));
+  if (timed) LAZYRT_RETURN_IF_ERROR(make_times(device, to.nodes - from.nodes + 1));
   const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   LAZYRT_VK_RETURN_IF_ERROR(api, BeginCommandBuffer, buffer, &begin);
-  LAZYRT_RETURN_IF_ERROR(recorder.emit(buffer, sets, timed ? times : VK_NULL_HANDLE));
+  LAZYRT_RETURN_IF_ERROR(recorder.emit(from, to, buffer, sets, timed ? times : VK_NULL_HANDLE));
   LAZYRT_VK_RETURN_IF_ERROR(api, EndCommandBuffer, buffer);
   return {};
 }

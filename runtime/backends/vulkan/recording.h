@@ -4,17 +4,17 @@
 
 namespace lazyrt {
 
-/// The commands of a Recorder as the device has them, with what they need.
+/// Commands of a Recorder as the device has them, with what they need.
 struct Recording {
   VkCommandBuffer buffer = VK_NULL_HANDLE;
   VkDescriptorPool sets = VK_NULL_HANDLE;
   VkQueryPool times = VK_NULL_HANDLE;
   uint32_t set_room = 0, time_room = 0;
 
-  /// Records them anew; `timed`: with the time at the end of each node. REQUIRES: none of it is
-  /// queued or runs.
+  /// Records those between two marks anew; `timed`: with the time at the end of each node.
+  /// REQUIRES: none of it is queued or runs.
   Fault record(const VulkanDevice& device, VkCommandPool pool, const Recorder& recorder,
-               bool timed);
+               const Recorder::Mark& from, const Recorder::Mark& to, bool timed);
   /// REQUIRES: as above.
   void release(const VulkanDevice& device, VkCommandPool pool);
 

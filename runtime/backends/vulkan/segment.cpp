@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace lazyrt {
+namespace {
+
+/// A device that multiplies and adds 10^10 times a second moves some 10^9 elements.
+constexpr Work kWorkOfMove = 8;
+
+}  // namespace
 
 VulkanSegment::VulkanSegment(VulkanSession* session, const Allocator& allocator)
     : session_(*session),
@@ -11,6 +17,7 @@ VulkanSegment::VulkanSegment(VulkanSession* session, const Allocator& allocator)
       nodes_(allocator),
       constants_(allocator),
       operands_(allocator),
+      parts_(allocator),
       recorder_(session->device(), &session->program().pipelines(), &session->program().memory(),
                 allocator) {}
 
@@ -18,7 +25,8 @@ VulkanSegment::~VulkanSegment() {
   for (const Node& node : nodes_) {
     if (node.kernel->release != nullptr) node.kernel->release(node.state, allocator_);
   }
-  recording_.release(session_.device(), session_.command_pool());
+  for (VulkanPart& part : parts_)
+    part.recording.release(session_.device(), session_.command_pool());
 }
 
 Fault VulkanSegment::compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused) {
@@ -47,10 +55,28 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
     if (kernel->release != nullptr) kernel->release(made.state, allocator);
     return fault;
   }
+  LAZYRT_RETURN_IF_ERROR(add_to_parts(node));
   prepared->workspace_bytes = std::max(prepared->workspace_bytes, made.workspace_bytes);
   LAZYRT_RETURN_IF_ERROR(copy_constants(node, preparation.packed_inputs));
   prepared->packed_weight_bytes += static_cast<size_t>(store.held_bytes() - held);
   return {};
+}
+
+/// In the last part, if there is room for its work, else in a part of its own.
+Fault VulkanSegment::add_to_parts(const SegmentNode& node) {
+  const auto rule = node.op->def->work == nullptr ? work_by_size : node.op->def->work;
+  const auto& [attrs, inputs, outputs] = node.spec;
+  const Work work =
+      rule(attrs, inputs, outputs) + kWorkOfMove * work_by_size(attrs, inputs, outputs);
+  if (!parts_.empty()) {
+    VulkanPart& last = parts_[parts_.size() - 1];
+    if (session_.fits(last.work, work)) {
+      last.work = last.work + work;
+      ++last.nodes;
+      return {};
+    }
+  }
+  return parts_.append({1, work, 0, false, {}});
 }
 
 Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed) {
@@ -77,35 +103,54 @@ Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
   return {};
 }
 
+/// *operands begin with the node's, and go on behind them.
+Fault VulkanSegment::record(const Node& node, void* workspace, Span<const TensorView>* operands) {
+  const RunContext context = {node.attrs, operands->subspan(0, node.inputs),
+                              operands->subspan(node.inputs, node.outputs), workspace, &recorder_};
+  const size_t count = node.inputs + node.outputs;
+  *operands = operands->subspan(count, operands->size() - count);
+  recorder_.begin_node(node.index, node.op->name);
+  return node.kernel->run(node.state, context)
+      .with_context("node %zu (%s)", node.index, node.op->name);
+}
+
 Fault VulkanSegment::bind(Span<const TensorView> given, void* workspace) {
   LAZYRT_RETURN_IF_ERROR(list_operands(given));
-  const Span<const TensorView> operands(operands_.data(), operands_.size());
+  Span<const TensorView> operands(operands_.data(), operands_.size());
   recorder_.begin(session_.error_word());
-  size_t next = 0;
-  for (const Node& node : nodes_) {
-    const RunContext context = {node.attrs, operands.subspan(next, node.inputs),
-                                operands.subspan(next + node.inputs, node.outputs), workspace,
-                                &recorder_};
-    next += node.inputs + node.outputs;
-    recorder_.begin_node(node.index, node.op->name);
-    LAZYRT_RETURN_IF_ERROR(node.kernel->run(node.state, context)
-                               .with_context("node %zu (%s)", node.index, node.op->name));
+  const Node* node = nodes_.begin();
+  for (VulkanPart& part : parts_) {
+    const Recorder::Mark from = recorder_.mark();
+    for (size_t i = 0; i < part.nodes; ++i)
+      LAZYRT_RETURN_IF_ERROR(record(*node++, workspace, &operands));
+    const Recorder::Mark to = recorder_.mark();
+    part.dispatches = to.dispatches - from.dispatches;
+    part.has_work = to.commands != from.commands;
+    if (!part.has_work) continue;
+    LAZYRT_RETURN_IF_ERROR(part.recording.record(session_.device(), session_.command_pool(),
+                                                 recorder_, from, to, session_.is_timed()));
   }
-  has_work_ = recorder_.has_commands();
-  if (!has_work_) return {};
-  return recording_.record(session_.device(), session_.command_pool(), recorder_,
-                           session_.is_timed());
+  return {};
 }
 
 Fault VulkanSegment::times(Span<uint64_t> nanoseconds) const {
+  size_t first = 0;
+  for (const VulkanPart& part : parts_) {
+    LAZYRT_RETURN_IF_ERROR(times_of(part, nanoseconds.subspan(first, part.nodes)));
+    first += part.nodes;
+  }
+  return {};
+}
+
+Fault VulkanSegment::times_of(const VulkanPart& part, Span<uint64_t> nanoseconds) const {
   for (uint64_t& time : nanoseconds) time = 0;
-  if (!has_work_) return {};
+  if (!part.has_work) return {};
   const double period = session_.device().physical().properties.limits.timestampPeriod;
   uint64_t begin = 0;
   for (uint32_t i = 0; i <= nanoseconds.size(); ++i) {
     uint64_t ticks = 0;
     LAZYRT_VK_RETURN_IF_ERROR(api_, GetQueryPoolResults, session_.device().handle(),
-                              recording_.times, i, 1, sizeof(ticks), &ticks, sizeof(ticks),
+                              part.recording.times, i, 1, sizeof(ticks), &ticks, sizeof(ticks),
                               VK_QUERY_RESULT_64_BIT);
     if (i > 0)
       nanoseconds[i - 1] = static_cast<uint64_t>(static_cast<double>(ticks - begin) * period);

@@ -5,6 +5,15 @@
 
 namespace lazyrt {
 
+/// Consecutive nodes of a segment whose commands are submitted together.
+struct VulkanPart {
+  size_t nodes;
+  Work work;
+  size_t dispatches;
+  bool has_work;  ///< false: there is nothing to submit
+  Recording recording;
+};
+
 /// A run of nodes and their commands.
 class VulkanSegment {
  public:
@@ -20,10 +29,8 @@ class VulkanSegment {
   Fault bind(Span<const TensorView> operands, void* workspace);
 
   Fault submit() { return session_.submit(this); }
-  /// False: there is nothing to submit.
-  size_t dispatches() const { return recorder_.dispatches(); }
-  bool has_work() const { return has_work_; }
-  VkCommandBuffer buffer() const { return recording_.buffer; }
+  bool has_work() const { return recorder_.has_commands(); }
+  const List<VulkanPart>& parts() const { return parts_; }
   /// As Device::times. REQUIRES: the session is timed.
   Fault times(Span<uint64_t> nanoseconds) const;
   const Recorder::Failure* find_failure(uint32_t code) const {
@@ -45,8 +52,11 @@ class VulkanSegment {
     const void* address;
   };
   Fault compile_node(const SegmentNode& node, const Allocator& allocator, PreparedKernel* prepared);
+  Fault add_to_parts(const SegmentNode& node);
   Fault copy_constants(const SegmentNode& node, uint32_t packed);
   Fault list_operands(Span<const TensorView> operands);
+  Fault record(const Node& node, void* workspace, Span<const TensorView>* operands);
+  Fault times_of(const VulkanPart& part, Span<uint64_t> nanoseconds) const;
 
   VulkanSession& session_;
   const VulkanApi& api_;
@@ -54,10 +64,9 @@ class VulkanSegment {
   List<Node> nodes_;
   List<Constant> constants_;  ///< by operand
   List<TensorView> operands_;
+  List<VulkanPart> parts_;
   Recorder recorder_;
-  Recording recording_;
   size_t operand_count_ = 0;
-  bool has_work_ = false;
 };
 
 }  // namespace lazyrt

@@ -31,11 +31,13 @@ void copy_or_clear(uint8_t* to, const void* from, uint64_t bytes) {
 
 }  // namespace
 
-VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator)
+VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const RunStop* stop,
+                             const Allocator& allocator)
     : program_(*program),
       allocator_(allocator),
       api_(program->device().api()),
       timed_(timed),
+      stop_(stop),
       copies_(program->device(), &program->pipelines(), &program->memory(), allocator),
       batches_(allocator),
       queued_(allocator),
@@ -44,12 +46,12 @@ VulkanSession::VulkanSession(VulkanProgram* program, bool timed, const Allocator
 
 VulkanSession::~VulkanSession() {
   VulkanDevice& gpu = program_.device();
-  if (is_running_) drain();
+  if (is_running()) drain();
   for (CopyBatch* batch : batches_) {
     batch->recording.release(gpu, pool_);
     destroy_object(batch, allocator_);
   }
-  if (fence_ != VK_NULL_HANDLE) api_.DestroyFence(gpu.handle(), fence_, nullptr);
+  for (Turn& turn : turns_) destroy_fence(&turn.fence);
   if (pool_ != VK_NULL_HANDLE) api_.DestroyCommandPool(gpu.handle(), pool_, nullptr);
   if (error_word_ != nullptr) program_.memory().release(error_word_);
   if (staging_ != nullptr) program_.memory().release(staging_);
@@ -61,7 +63,7 @@ Fault VulkanSession::make() {
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = gpu.queue_family();
   LAZYRT_VK_RETURN_IF_ERROR(api_, CreateCommandPool, gpu.handle(), &pool, nullptr, &pool_);
-  LAZYRT_RETURN_IF_ERROR(make_fence());
+  LAZYRT_RETURN_IF_ERROR(make_fence(&turns_[0].fence));
   LAZYRT_RETURN_IF_ERROR(program_.memory().allocate_host(sizeof(ErrorBlock), &error_word_));
   VulkanPlace word;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(error_word_, sizeof(ErrorBlock), &word));
@@ -79,7 +81,8 @@ Fault VulkanSession::end_copies() {
   if (batch.generation != generation || !batch.commands.is_same_as(copies_)) {
     batch.commands.swap_commands(copies_);
     batch.generation = kNotRecorded;
-    LAZYRT_RETURN_IF_ERROR(batch.recording.record(device(), pool_, batch.commands, false));
+    LAZYRT_RETURN_IF_ERROR(
+        batch.recording.record(device(), pool_, batch.commands, {}, batch.commands.mark(), false));
     batch.generation = generation;
   }
   ++batches_used_;
@@ -97,12 +100,44 @@ Fault VulkanSession::add_batch() {
 }
 
 Fault VulkanSession::submit(const VulkanSegment* segment) {
-  if (!segment->has_work()) return {};
+  if (!error_.ok() || !segment->has_work()) return {};
   LAZYRT_RETURN_IF_ERROR(stage_readbacks());
   LAZYRT_RETURN_IF_ERROR(end_copies());
   LAZYRT_RETURN_IF_ERROR(segments_.append(segment));
-  done_.dispatches += segment->dispatches();
-  return queued_.append(segment->buffer());
+  for (const VulkanPart& part : segment->parts()) {
+    if (!part.has_work) continue;
+    if (queued_work_.steps() != 0 && !fits(queued_work_, part.work)) begin_submission();
+    if (!error_.ok()) return {};
+    LAZYRT_RETURN_IF_ERROR(queued_.append(part.recording.buffer));
+    queued_work_ = queued_work_ + part.work;
+    done_.dispatches += part.dispatches;
+  }
+  return {};
+}
+
+/// Submits what is queued. Nothing follows if something has failed or the run is to be stopped.
+void VulkanSession::begin_submission() {
+  const Fault fault = submit_long_work();
+  if (!fault.ok()) {
+    error_.add(fault);
+    queued_.clear();
+    copies_.begin(error_word_);
+    return drain();
+  }
+  // Shaders may be writing it: it is read again when they have ended.
+  const volatile uint32_t& code = error_mapped_->code;
+  const bool has_failed = code != ErrorBlock::kNoError;
+  const bool is_stopped = stop_ != nullptr && stop_->is_due();
+  if (!has_failed && !is_stopped) return;
+  drain();
+  if (is_stopped) error_.add(stop_->status());
+}
+
+/// With two submissions under way the device has no pause between them, and others who use the
+/// queue wait for two at most.
+Fault VulkanSession::submit_long_work() {
+  LAZYRT_RETURN_IF_ERROR(start_turn());
+  return wait_for(&turns_[next_turn_]);
 }
 
 /// Room in the staging memory. REQUIRES: bytes <= kMostStaging.
@@ -131,7 +166,7 @@ Fault VulkanSession::make_room(uint64_t bytes) {
 }
 
 Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
-  if (bytes == 0) return {};
+  if (bytes == 0 || !error_.ok()) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(to, bytes, &place));
   done_.bytes_in += bytes;
@@ -151,7 +186,7 @@ Fault VulkanSession::copy_in(void* to, const void* from, uint64_t bytes) {
 }
 
 Fault VulkanSession::copy_out(void* to, const void* from, uint64_t bytes) {
-  if (bytes == 0) return {};
+  if (bytes == 0 || !error_.ok()) return {};
   VulkanPlace place;
   LAZYRT_RETURN_IF_ERROR(program_.memory().find(from, bytes, &place));
   done_.bytes_out += bytes;
@@ -185,6 +220,7 @@ Fault VulkanSession::stage_readbacks() {
 Fault VulkanSession::copy(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return {};
   LAZYRT_RETURN_IF_ERROR(stage_readbacks());
+  if (!error_.ok()) return {};
   struct Push {
     uint32_t words;
   };
@@ -196,17 +232,37 @@ Fault VulkanSession::copy(void* to, const void* from, uint64_t bytes) {
 
 Fault VulkanSession::start(VkFence fence) {
   LAZYRT_RETURN_IF_ERROR(end_copies());
-  if (queued_.empty() && fence == VK_NULL_HANDLE) return {};
   VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
   info.commandBufferCount = static_cast<uint32_t>(queued_.size());
   info.pCommandBuffers = queued_.data();
   LAZYRT_RETURN_IF_ERROR(device().submit(info, fence));
   queued_.clear();
-  is_running_ = true;
+  queued_work_ = {};
+  is_flushed_ = fence == VK_NULL_HANDLE;
   return {};
 }
 
-Fault VulkanSession::flush() { return start(VK_NULL_HANDLE); }
+Fault VulkanSession::flush() { return is_queued() ? start(VK_NULL_HANDLE) : Fault(); }
+
+/// With a fence, which is behind all that runs.
+Fault VulkanSession::start_turn() {
+  Turn& turn = turns_[next_turn_];
+  if (turn.fence == VK_NULL_HANDLE) LAZYRT_RETURN_IF_ERROR(make_fence(&turn.fence));
+  LAZYRT_RETURN_IF_ERROR(start(turn.fence));
+  turn.is_running = true;
+  next_turn_ = 1 - next_turn_;
+  return {};
+}
+
+Fault VulkanSession::wait_for(Turn* turn) {
+  if (!turn->is_running) return {};
+  LAZYRT_RETURN_IF_ERROR(device().wait(turn->fence));
+  turn->is_running = false;
+  // Without it the next submission makes another.
+  if (api_.ResetFences(device().handle(), 1, &turn->fence) != VK_SUCCESS)
+    destroy_fence(&turn->fence);
+  return {};
+}
 
 Fault VulkanSession::wait(size_t* node) {
   drain();
@@ -225,6 +281,7 @@ void VulkanSession::drain() {
     std::memcpy(readback.to, readback.mapped, static_cast<size_t>(readback.bytes));
   readbacks_.clear();
   queued_.clear();
+  queued_work_ = {};
   segments_.clear();
   copies_.begin(error_word_);
   batches_used_ = 0;
@@ -236,28 +293,34 @@ void VulkanSession::drain() {
 Fault VulkanSession::finish() {
   if (is_lost_) return Fault(Error::kInternal, "the device is lost: make the backend anew");
   FirstFault first;
-  first.add(submit_and_wait());
-  // What was flushed before the error is still running.
-  if (!first.ok() && is_running_) is_lost_ = !device().wait_idle().ok();
-  is_running_ = false;
+  first.add(wait_for_all());
+  // What was submitted before the error is still running.
+  if (!first.ok() && is_running()) is_lost_ = !device().wait_idle().ok();
+  for (Turn& turn : turns_) {
+    if (turn.is_running) destroy_fence(&turn.fence);
+    turn.is_running = false;
+  }
+  is_flushed_ = false;
+  next_turn_ = 0;
   LAZYRT_RETURN_IF_ERROR(first);
   return read_error_word();
 }
 
-Fault VulkanSession::submit_and_wait() {
-  if (fence_ == VK_NULL_HANDLE) LAZYRT_RETURN_IF_ERROR(make_fence());
-  LAZYRT_RETURN_IF_ERROR(start(fence_));
-  const Fault waited = device().wait(fence_);
-  if (waited.ok() && api_.ResetFences(device().handle(), 1, &fence_) == VK_SUCCESS) return {};
-  api_.DestroyFence(device().handle(), fence_, nullptr);  // the next run makes another
-  fence_ = VK_NULL_HANDLE;
-  return waited;
+/// Submits what is queued, too.
+Fault VulkanSession::wait_for_all() {
+  if (is_queued() || is_flushed_) LAZYRT_RETURN_IF_ERROR(start_turn());
+  LAZYRT_RETURN_IF_ERROR(wait_for(&turns_[next_turn_]));  // the earlier one, if there are two
+  return wait_for(&turns_[1 - next_turn_]);
 }
 
-Fault VulkanSession::make_fence() {
+Fault VulkanSession::make_fence(VkFence* fence) {
   const VkFenceCreateInfo info = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  return vulkan_fault(api_.CreateFence(device().handle(), &info, nullptr, &fence_),
-                      "vkCreateFence");
+  return vulkan_fault(api_.CreateFence(device().handle(), &info, nullptr, fence), "vkCreateFence");
+}
+
+void VulkanSession::destroy_fence(VkFence* fence) {
+  if (*fence != VK_NULL_HANDLE) api_.DestroyFence(device().handle(), *fence, nullptr);
+  *fence = VK_NULL_HANDLE;
 }
 
 Fault VulkanSession::read_error_word() {

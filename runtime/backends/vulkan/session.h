@@ -1,10 +1,11 @@
 #pragma once
 
 // What a session has of the device: its work in the order of the calls, which is submitted together
-// as late as possible, and the staging memory of its copies.
+// as late as possible, unless it is long (decisions/0004), and the staging memory of its copies.
 
 #include "runtime/backends/vulkan/program.h"
 #include "runtime/backends/vulkan/recording.h"
+#include "runtime/core/run_stop.h"
 
 namespace lazyrt {
 
@@ -13,7 +14,9 @@ class VulkanSegment;
 /// One thread at a time.
 class VulkanSession {
  public:
-  VulkanSession(VulkanProgram* program, bool timed, const Allocator& allocator);
+  /// `stop`: of the session's runs; nullptr: they are not stopped.
+  VulkanSession(VulkanProgram* program, bool timed, const RunStop* stop,
+                const Allocator& allocator);
   VulkanSession(const VulkanSession&) = delete;
   VulkanSession& operator=(const VulkanSession&) = delete;
   ~VulkanSession();
@@ -26,8 +29,12 @@ class VulkanSession {
   const void* error_word() const { return error_word_; }
   /// Whether times of nodes are asked for.
   bool is_timed() const { return timed_; }
+  /// Whether so much more work may be of the same submission.
+  bool fits(Work work, Work more) const {
+    return (work + more).steps() <= program_.device().submission_work();
+  }
 
-  // As Device says.
+  // As Device says. Behind an error they do nothing until `wait` returns it.
   Fault submit(const VulkanSegment* segment);
   Fault copy_in(void* to, const void* from, uint64_t bytes);
   Fault copy_out(void* to, const void* from, uint64_t bytes);
@@ -46,6 +53,12 @@ class VulkanSession {
     bool is_staged;
   };
 
+  /// A fence, and whether a submission that has it was not waited for.
+  struct Turn {
+    VkFence fence = VK_NULL_HANDLE;
+    bool is_running = false;
+  };
+
   static constexpr uint64_t kNotRecorded = UINT64_MAX;
 
   /// Copies between segments as they were recorded: a run that copies the same records nothing.
@@ -57,7 +70,9 @@ class VulkanSession {
     uint64_t generation = kNotRecorded;  ///< of the memory
   };
 
-  bool is_idle() const { return !is_running_ && queued_.empty() && !copies_.has_commands(); }
+  bool is_running() const { return is_flushed_ || turns_[0].is_running || turns_[1].is_running; }
+  bool is_queued() const { return !queued_.empty() || copies_.has_commands(); }
+  bool is_idle() const { return !is_running() && !is_queued(); }
   /// Makes recorded copies a command buffer behind what is queued.
   Fault end_copies();
   Fault add_batch();
@@ -66,19 +81,26 @@ class VulkanSession {
   Fault stage_readback(Readback* readback);
   Fault stage_readbacks();
   Fault start(VkFence fence);
+  Fault start_turn();
+  Fault wait_for(Turn* turn);
+  Fault wait_for_all();
+  void begin_submission();
+  Fault submit_long_work();
   /// Submits what is queued, waits for it, and keeps the first error.
   void drain();
   Fault finish();
-  Fault submit_and_wait();
-  Fault make_fence();
+  Fault make_fence(VkFence* fence);
+  void destroy_fence(VkFence* fence);
   Fault read_error_word();
 
   VulkanProgram& program_;
   const Allocator allocator_;
   const VulkanApi& api_;
   const bool timed_;
+  const RunStop* const stop_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  VkFence fence_ = VK_NULL_HANDLE;
+  Turn turns_[2];
+  size_t next_turn_ = 0;  ///< does not run
   void* error_word_ = nullptr;
   ErrorBlock* error_mapped_ = nullptr;
   void* staging_ = nullptr;
@@ -88,10 +110,11 @@ class VulkanSession {
   List<CopyBatch*> batches_;
   size_t batches_used_ = 0;
   List<VkCommandBuffer> queued_;         ///< not submitted
+  Work queued_work_;                     ///< of segments
   List<const VulkanSegment*> segments_;  ///< queued or running
   List<Readback> readbacks_;
-  bool is_running_ = false;
-  bool is_lost_ = false;  ///< the device, and with it all that was there
+  bool is_flushed_ = false;  ///< something runs that is behind the last fence
+  bool is_lost_ = false;     ///< the device, and with it all that was there
   FirstFault error_;
   size_t error_node_ = 0;
   VulkanStatistics done_;  ///< since the last wait

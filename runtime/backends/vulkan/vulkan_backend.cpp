@@ -40,9 +40,9 @@ Fault open(const BackendOptions& options, void** services) {
   if (options.weights == nullptr)
     return Fault(Error::kInvalidArgument, "the vulkan backend needs a Program");
   const auto& state = *static_cast<const VulkanBackendState*>(options.backend);
-  auto* session =
-      make_object<VulkanSession>(options.allocator, &program_of(options.weights),
-                                 options.profile && state.gpu.has_clock(), options.allocator);
+  auto* session = make_object<VulkanSession>(options.allocator, &program_of(options.weights),
+                                             options.profile && state.gpu.has_clock(), options.stop,
+                                             options.allocator);
   if (session == nullptr) return no_memory();
   const Fault fault = session->make();
   if (!fault.ok()) return destroy_object(session, options.allocator), fault;

@@ -61,7 +61,8 @@ struct LoadOptions {
   /// Most steps that one run of a method may take, all its variants together; 0 = 2^43.
   uint64_t work_limit = 0;
   /// Most steps of one node, and the most that the extents of a value without elements may multiply
-  /// to, zeros left out; 0 = 2^40. Between nodes a run can be cancelled, within one it cannot.
+  /// to, zeros left out; 0 = 2^40. A run can be cancelled between nodes (on a device: between its
+  /// submissions), within one it cannot.
   uint64_t node_work_limit = 0;
   /// For the Program and what its sessions share: packed weights, at most 64 MiB + 4 times its
   /// constants, and up to 256 reasons of fall-backs. May be called by each thread that makes a
@@ -258,7 +259,8 @@ struct SessionOptions {
   /// costs nothing.
   const Watch* watch = nullptr;
   /// A run, its binding of shapes included, or bind_shapes ends with kDeadlineExceeded before the
-  /// node after this many nanoseconds; 0 = never. kUnsupported where the platform has no clock.
+  /// node after this many nanoseconds (on a device: before the submission); 0 = never. kUnsupported
+  /// where the platform has no clock.
   uint64_t deadline_nanoseconds = 0;
 };
 
@@ -366,9 +368,9 @@ class Session {
   /// is no result, and states are what they were before the run. No heap allocation, but where
   /// inputs have other shapes than in the last run.
   Status run();
-  /// Ends a run or bind_shapes of another thread before the next node that is run or bound, with
-  /// kCancelled; else it does nothing. May be called from any thread as long as the session is not
-  /// moved or destroyed.
+  /// Ends a run or bind_shapes of another thread before the next node that is run or bound (on a
+  /// device: before its next submission), with kCancelled; else it does nothing. May be called from
+  /// any thread as long as the session is not moved or destroyed.
   void cancel();
 
   /// The result of the last run, in the session's memory or where it was bound, valid until the

@@ -34,6 +34,10 @@ struct VulkanAppDevice {
   void* context = nullptr;
 };
 
+/// What VulkanOptions::submission_work of 0 stands for: half a second of a GPU that multiplies and
+/// adds 10^10 times a second and moves an eighth as many elements, as the slowest of phones do.
+constexpr uint64_t kDefaultSubmissionWork = 5'000'000'000;
+
 struct VulkanOptions {
   /// Which of the system's devices; -1: the fastest kind.
   int device = -1;
@@ -48,6 +52,12 @@ struct VulkanOptions {
   /// pipelines and verdicts of self-tests. Files of another device, driver or build of LazyRT, and
   /// damaged ones, are not used and replaced. nullptr: nothing is kept.
   const char* cache_folder = nullptr;
+  /// Most work of one submission, in steps as LoadOptions::work_limit counts them and 8 more for
+  /// each element of operands and results; 0 = kDefaultSubmissionWork. Runs with more are several
+  /// submissions, at most two of them at a time, so that no watchdog takes the device away and
+  /// others get their turn; a run can be cancelled and meets its deadline between them. A single
+  /// node is not divided.
+  uint64_t submission_work = 0;
   /// For tests: the limits that every device has, whatever this one has.
   bool mask_to_floor = false;
   /// For tests: copies through staging memory also where the host has the device's memory.
@@ -79,8 +89,8 @@ Result<VulkanDeviceInfo> describe_vulkan_device(int number);
 /// What a backend has done so far.
 struct VulkanStatistics {
   uint64_t pipelines = 0;
-  uint64_t submissions = 0;  ///< a run is one
-  uint64_t waits = 0;        ///< a run is one
+  uint64_t submissions = 0;  ///< a run is one, unless it is long (VulkanOptions::submission_work)
+  uint64_t waits = 0;        ///< as many
   uint64_t dispatches = 0;
   /// Copied from the host to the device and back; nothing is where they share memory.
   uint64_t bytes_in = 0, bytes_out = 0;
