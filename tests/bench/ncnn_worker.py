@@ -82,7 +82,7 @@ def run(name, folder, examples, seconds, output):
         return numpy.array(out)
 
     call().astype(numpy.float32).tofile(output)
-    return {"latencies_ms": eager_worker.time_calls(call, seconds), "ncnn": ncnn.__version__,
+    return {**eager_worker.time_calls(call, seconds), "ncnn": ncnn.__version__,
             "device": ncnn.get_gpu_info(0).device_name(),
             "on_cpu": sorted({layer.type for layer in net.layers() if not layer.support_vulkan})}
 
