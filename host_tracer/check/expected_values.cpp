@@ -8,6 +8,7 @@
 
 #include "host_tracer/graph/evaluate.h"
 #include "host_tracer/record/capture.h"
+#include "runtime/op/node_work.h"
 
 namespace lazyrt {
 namespace {
@@ -49,8 +50,7 @@ uint64_t work_of(const Graph& graph, const Node& node) {
   for (const ValueId id : node.outputs) outputs.push_back(graph.spec(id));
   const OpAttrs attrs = node.attrs.view();
   const OpDef& def = *graph.ops().find(attrs)->def;
-  const auto rule = def.work != nullptr ? def.work : work_by_size;
-  return rule(attrs, inputs, outputs).steps();
+  return work_of_node(def, attrs, inputs, outputs).steps();
 }
 
 }  // namespace

@@ -11,15 +11,15 @@
 
 namespace lazyrt {
 
-/// Changes a graph; how often.
+/// Changes a graph in place and returns the number of changes.
 using PassFunction = std::function<Outcome<size_t>(Graph&)>;
 
 /// A pass by name. Users add theirs to a copy of default_pipeline().
 struct Pass {
   std::string name;
   PassFunction run;
-  /// In the place of `run` on graphs of one program at several sizes, which have to stay alike, so
-  /// that what it does must not depend on sizes. No function: it is left out. Absent: `run`.
+  /// Replaces `run` for the graphs of one program at several sizes, whose structures must stay the
+  /// same. An empty function leaves the pass out; without a value `run` is used.
   std::optional<PassFunction> run_at_sizes = {};
 };
 using Pipeline = std::vector<Pass>;
@@ -27,7 +27,7 @@ using Pipeline = std::vector<Pass>;
 /// The exporter's passes in order. A name may occur more than once.
 const Pipeline& default_pipeline();
 
-/// The pipeline for graphs of one program at several sizes.
+/// Returns the pipeline for the graphs of one program at several sizes.
 Pipeline at_sizes(const Pipeline& pipeline);
 
 struct PassReport {

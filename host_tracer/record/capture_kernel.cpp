@@ -146,7 +146,8 @@ bool is_recurrence_in_parts(const c10::OperatorHandle& op, const torch::jit::Sta
   return states.size() == 2 && states[0].size(-1) != states[1].size(-1);
 }
 
-/// True when gradients of this call are recorded: an operator kept whole would hide them.
+/// Returns whether autograd records this call; it could not see into an operator that is kept
+/// whole.
 bool gradient_wanted(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   if (!at::GradMode::is_enabled()) return false;
   bool wanted = false;

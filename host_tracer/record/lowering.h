@@ -1,32 +1,33 @@
 #pragma once
 
-// What ../lower does with calls that a trace cannot hold: others that it can are recorded instead.
-// Each function that starts with record_ pops the call's arguments and pushes its results; false:
-// another call, the stack is as it was.
+// Calls that a trace cannot hold are replaced by calls that it can. The functions are in ../lower.
+// Each record_ function that handles the call pops its arguments, pushes its results and returns
+// true; otherwise it leaves the stack unchanged and returns false.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
 namespace lazyrt {
 
-/// Calls with complex operands or results. Arguments are not functional; throws for a complex call
-/// that has no form there.
+/// Handles calls with complex operands or results. Throws for a complex call that it has no
+/// replacement for. REQUIRES: the arguments are not functional tensors.
 bool record_complex(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// True for a call with a complex tensor among its arguments.
+/// Returns whether a tensor among the call's arguments is complex.
 bool has_complex_operand(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
-/// Operators with a formula: backward ones, losses, and functions that a trace has no operator for.
-/// Arguments are not functional.
+/// Handles operators that have a formula: backward operators, losses, and other functions that a
+/// trace has no operator for. REQUIRES: the arguments are not functional tensors.
 bool record_formula(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// Norms that update running statistics. Their schemas do not say that they write, so
-/// functionalization would lose it: they are made again by operators that do, and end as
-/// _native_batch_norm_legit_functional. The statistics must be functional tensors.
+/// Handles norms that update running statistics. Their schemas do not declare the write, so
+/// functionalization would lose it. They are replaced by operators that declare it, and are
+/// recorded as _native_batch_norm_legit_functional. REQUIRES: the statistics are functional
+/// tensors.
 bool record_training_norm(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// While one lives, the calls recorded on this thread are the program's or autograd's, not those by
-/// which functionalization writes views back.
+/// While an object of this class exists, the calls recorded on this thread come from the program or
+/// from autograd, not from functionalization, which also calls operators to write views back.
 class AskedFor {
  public:
   AskedFor();

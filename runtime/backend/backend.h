@@ -25,9 +25,9 @@ struct BackendOptions {
   /// The one that is opened: it may be part of something larger, which its owner keeps alive.
   const Backend* backend = nullptr;
   bool profile = false;  ///< Device::times will be called
-  /// Of the run that submits a segment: a device may ask it before it begins more of what is
-  /// queued, and do none of it if it is due. `wait` returns its status then. nullptr: runs are not
-  /// stopped.
+  /// Tells whether the run is to be stopped. A device may ask before it begins more of the queued
+  /// work; if the stop is due, it drops that work, and `wait` returns the status of the stop.
+  /// nullptr: runs are not stopped.
   const RunStop* stop = nullptr;
 };
 

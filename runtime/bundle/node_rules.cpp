@@ -2,6 +2,7 @@
 // that are exactly what the op's shape rule gives.
 
 #include "runtime/bundle/method_check.h"
+#include "runtime/op/node_work.h"
 #include "runtime/op/table_layout.h"
 
 namespace lazyrt {
@@ -194,8 +195,7 @@ Fault check_inferred(MethodCheck* c, const OpDef& def, const fb::Node& node,
 /// REQUIRES: check_inferred was ok, and filled the specs.
 Fault check_work(const MethodCheck& c, const OpDef& def, const fb::Node& node,
                  const Operands& operands) {
-  const auto rule = def.work == nullptr ? work_by_size : def.work;
-  return c.work->add_node(rule(attrs_of(node), operands.inputs, operands.outputs));
+  return c.work->add_node(work_of_node(def, attrs_of(node), operands.inputs, operands.outputs));
 }
 
 Fault check_node(MethodCheck* c, int32_t index, const SpecsRoom& room) {

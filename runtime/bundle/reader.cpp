@@ -158,7 +158,7 @@ Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* o
 }
 
 uint64_t prolog_checksum_of(const BundleSections& sections) {
-  static_assert(sizeof(BundleProlog) % kBundleAlignment == 0, "the metadata begin where it ends");
+  static_assert(sizeof(BundleProlog) % kBundleAlignment == 0, "the metadata begin right behind it");
   BundleProlog p;
   std::memcpy(&p, sections.metadata.data() - sizeof(p), sizeof(p));
   return p.prolog_checksum;

@@ -24,8 +24,8 @@ struct BundleSections {
   }
 };
 
-/// The checksum of the file's prolog, which has those of metadata and data in it. REQUIRES:
-/// read_sections() gave `sections`.
+/// Returns the checksum of the file's prolog, which covers the checksums of metadata and data.
+/// REQUIRES: read_sections() filled `sections`.
 uint64_t prolog_checksum_of(const BundleSections& sections);
 
 /// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.

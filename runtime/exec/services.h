@@ -17,7 +17,7 @@ class BackendServices {
   BackendServices& operator=(const BackendServices&) = delete;
   ~BackendServices() { close(); }
 
-  /// REQUIRES: all of them outlive this; `program` is the file's.
+  /// REQUIRES: all arguments outlive this; `program` is the program as loaded from the file.
   void init(const SessionOptions& options, CountedMemory* memory, const ProgramState& program,
             const RunStop& stop) {
     options_ = &options;
@@ -52,7 +52,7 @@ class BackendServices {
   const SessionOptions* options_ = nullptr;
   CountedMemory* memory_ = nullptr;
   const ProgramState* program_ = nullptr;
-  const RunStop* stop_ = nullptr;  ///< of runs
+  const RunStop* stop_ = nullptr;  ///< of the session's runs
   Slot slots_[kMaxBackends];
   int count_ = 0;
 };

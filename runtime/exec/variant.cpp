@@ -460,7 +460,7 @@ void Variant::refresh_node(const PlannedNode& node, RunContext* context) {
   }
 }
 
-/// Devices hear only of what has changed, and again of what they could not bind.
+/// Binds the segment again if an address has changed or its last bind failed.
 Fault Variant::refresh_segment(const PlannedStep& planned, DeviceStep* step) {
   const uint32_t end = planned.index + plan_.nodes()[planned.index].segment_nodes;
   bool has_moved = false;

@@ -23,7 +23,7 @@ struct DeviceStep {
   void* segment = nullptr;    ///< nullptr: a copy
   void* workspace = nullptr;  ///< of the segment
   size_t failed = 0;          ///< of a wait that failed: Device::wait's node
-  bool is_bound = false;      ///< a segment's last bind was ok
+  bool is_bound = false;      ///< the last bind of the segment succeeded
   /// Of a copy: where the host has the place in the space; nullptr: nowhere.
   uint8_t* mapped = nullptr;
   /// Atomic; 1: a copy that is not needed, since its output is bound there, or both are one place.

@@ -7,7 +7,6 @@ Models are exported into --work first, where they are not there yet. Each figure
 of the best round; a ratio above 1 says that lazy-run is faster. Run it on an idle machine.
 """
 import argparse
-import json
 import math
 import os
 import platform
@@ -131,14 +130,7 @@ def main():
     load_before = os.getloadavg()[0]
     results = measure_all(args, names, threads)
     about = about_run(args, results, load_before)
-    table = markdown(results, threads, about)
-    print(table)
-    if args.markdown:
-        with open(args.markdown, "w") as f:
-            f.write(table)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"about": about, "results": results}, f, indent=1)
+    interleave.report(markdown(results, threads, about), {"about": about, "results": results}, args)
     failed = any("error" in slot for slots in results.values() for slot in slots.values())
     sys.exit(1 if failed else 0)
 

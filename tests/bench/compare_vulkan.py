@@ -8,7 +8,6 @@ torch. All run in float32, on the first device of Vulkan, eager on the CPU. Each
 a ratio above 1 says that lazy-run is faster.
 """
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -20,7 +19,6 @@ import compare_eager  # noqa: E402
 import interleave  # noqa: E402
 
 EAGER_THREADS = 2
-SHORT_TYPES = {"float32": "f32", "int64": "i64"}
 
 
 def write_inputs(examples, folder):
@@ -30,7 +28,7 @@ def write_inputs(examples, folder):
         for key in sorted(k for k in examples if k.startswith("in")):
             array = examples[key]
             array.tofile(os.path.join(folder, key + ".bin"))
-            f.write(f"{key}.bin {SHORT_TYPES[str(array.dtype)]} {array.ndim} {' '.join(map(str, array.shape))}\n")
+            f.write(f"{key}.bin {interleave.SHORT_TYPES[str(array.dtype)]} {array.ndim} {' '.join(map(str, array.shape))}\n")
 
 
 def difference(path, wanted):
@@ -140,14 +138,7 @@ def main():
     for name in args.models.split(","):
         results[name] = Model(args, name).measure()
         print(row(name, results[name]), file=sys.stderr, flush=True)
-    table = markdown(results, args, load_before)
-    print(table)
-    if args.markdown:
-        with open(args.markdown, "w") as f:
-            f.write(table)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(results, f, indent=1)
+    interleave.report(markdown(results, args, load_before), results, args)
 
 
 if __name__ == "__main__":

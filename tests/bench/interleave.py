@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SHORT_TYPES = {"float32": "f32", "int64": "i64"}  # names of element types in files of inputs
 
 
 class MeasurementError(Exception):
@@ -51,3 +52,14 @@ def measure(contestants, rounds, say=lambda text: None):
         say(f"round {number + 1}/{rounds}")
     return {name: {"median_ms": min(values), "rounds_ms": values, "last": last[name]}
             for name, values in medians.items()}
+
+
+def report(table, figures, args):
+    """Prints the table, and writes it and the figures to args.markdown and args.json where these are given."""
+    print(table)
+    if args.markdown:
+        with open(args.markdown, "w") as f:
+            f.write(table)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(figures, f, indent=1)

@@ -18,8 +18,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "models")]
 import eager_worker  # noqa: E402
+import interleave  # noqa: E402
 
-SHORT_TYPES = {"float32": "f32", "int64": "i64"}
 
 
 def export(name, folder):
@@ -27,7 +27,7 @@ def export(name, folder):
     import torch
     import zoo
     module, inputs = zoo.get(name)
-    shapes = ",".join(f"[{','.join(map(str, x.shape))}]{SHORT_TYPES[str(x.dtype)[len('torch.'):]]}" for x in inputs)
+    shapes = ",".join(f"[{','.join(map(str, x.shape))}]{interleave.SHORT_TYPES[str(x.dtype)[len('torch.'):]]}" for x in inputs)
     with tempfile.TemporaryDirectory() as scratch:
         with torch.no_grad():
             torch.jit.trace(module, inputs).save(os.path.join(scratch, "model.pt"))

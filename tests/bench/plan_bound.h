@@ -1,6 +1,7 @@
 #pragma once
 
-// The least memory that any plan of a bundle needs, for the programs here, which end at an error.
+// Computes the least memory that any plan of a bundle needs. For the programs of this folder: each
+// function ends the program if something fails.
 
 #include <string>
 

@@ -1,12 +1,13 @@
-// What must hold for runs on Vulkan whatever the device: a line of a table for each bundle, of its
-// first method. All nodes run on the device, or the bundle is refused.
+// Prints a table of what must hold for runs on any Vulkan device: a line for each bundle, of its
+// first method. A bundle with a node that the device cannot run is refused.
 //
 //     vulkan_runs [--json FILE] BUNDLE...
 //
-// Exit code 1 where a run is not one submission and one wait, or where other sizes of inputs made
-// pipelines; the text names the bundle. What is measured, and how, stands in README.md.
+// Exits with 1 and names the bundle if a run is not one submission and one wait, or if other input
+// sizes made pipelines. README.md says what is measured, and how.
 
 #include <stdlib.h>  // setenv
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -106,7 +107,7 @@ VulkanBackend make_backend(const char* cache_folder, bool staging = false) {
 
 // ------------------------------------------------------------------------------------- inputs
 
-/// An input at other sizes than the sample's: its elements again and again.
+/// An input at other sizes than the sample's, filled by repeating the sample's elements.
 struct Input {
   std::vector<uint8_t> bytes;
   Shape shape;
@@ -170,7 +171,7 @@ Session open_session(const VulkanBackend& backend, const Method& method) {
   return take(Session::create(method, options));
 }
 
-/// Milliseconds from nothing to the first result. `use` may go on with what there is then.
+/// Returns the milliseconds from making the backend to the first result, then calls `use`.
 double first_inference(
     const std::string& path, const std::string& cache, bool staging,
     const std::function<void(const VulkanBackend&, Session*, const Method&)>& use) {
@@ -212,7 +213,7 @@ void measure_runs(const VulkanBackend& backend, Session* session, Json* row) {
   (*row)["submit_us"] = median(in_submit);
 }
 
-/// How many pipelines runs at other sizes make; of a method without symbols nothing.
+/// Counts the pipelines that runs at other sizes make. Does nothing for a method without symbols.
 void measure_sizes(const VulkanBackend& backend, Session* session, const Method& method,
                    Json* row) {
   if (method.symbol_count() == 0) return;
@@ -241,9 +242,9 @@ void measure_memory(const std::string& path, const VulkanBackend& backend, const
   (*row)["bound_bytes"] = arena + program.sections.constants.size() + session.stats().state_bytes;
 }
 
-/// What a run copies where the host does not share the device's memory.
+/// Counts the bytes that a run copies if the host does not share the device's memory.
 void measure_copies(const VulkanBackend& backend, Session* session, Json* row) {
-  require(session->run());  // states are there, the staging memory has its size
+  require(session->run());  // moves states to the device and makes the staging memory
   const VulkanStatistics before = backend.statistics();
   require(session->run());
   const VulkanStatistics after = backend.statistics();
@@ -257,14 +258,15 @@ size_t count_nodes(const Session& session) {
   return nodes;
 }
 
-/// A new folder for both caches, ours and Mesa's of compiled shaders, which is gone at the end.
+/// A new folder for our cache and Mesa's cache of shaders; removed at the end.
 class CacheFolder {
  public:
   CacheFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "vulkan_runs.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) fail("cannot make a folder " + name);
-    path_ = name;
-    ::setenv("MESA_SHADER_CACHE_DIR", name.c_str(), 1);
+    const std::string name = "vulkan_runs_" + std::to_string(::getpid());
+    path_ = (std::filesystem::temp_directory_path() / name).string();
+    std::error_code error;
+    if (!std::filesystem::create_directory(path_, error)) fail("cannot make the folder " + path_);
+    ::setenv("MESA_SHADER_CACHE_DIR", path_.c_str(), 1);
   }
   CacheFolder(const CacheFolder&) = delete;
   CacheFolder& operator=(const CacheFolder&) = delete;
@@ -329,7 +331,7 @@ void print_row(const Json& row) {
   std::fflush(stdout);
 }
 
-/// What must hold and does not; "": all holds.
+/// Returns which of the promises are broken; "" if none is.
 std::string what_is_wrong(const Json& row) {
   std::string text;
   for (const char* key : {"submissions", "waits"}) {

@@ -1,5 +1,4 @@
-// Each test begins with the same random numbers of LibTorch, whose generator has another seed in
-// each process else.
+// Seeds LibTorch's generator before each test. By default it has another seed in each process.
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lazyrt/runtime.h"
+#include "runtime/op/node_work.h"
 #include "tests/conformance/case_table.h"
 #include "tests/conformance/extremes.h"
 #include "tests/conformance/random_cases.h"
@@ -20,8 +21,8 @@ bool is_small(const CaseNode& node) {
       if (s.present() && static_cast<int64_t>(s.bytes()) > kMostBytes) return false;
     }
   }
-  const auto work = node.op.def->work == nullptr ? work_by_size : node.op.def->work;
-  return work(node.attrs.view(), node.inputs, node.outputs).steps() <= kMostSteps;
+  return work_of_node(*node.op.def, node.attrs.view(), node.inputs, node.outputs).steps() <=
+         kMostSteps;
 }
 
 /// Of integers and bool: equal. Floating results at the ends of the range differ in good faith.

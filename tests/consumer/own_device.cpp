@@ -1,16 +1,14 @@
-// An app with a device of Vulkan of its own: y = relu(x + w) of a bundle runs on the app's queue
-// and is printed. `own_device FILE.lzb`.
+// An app that has its own Vulkan device and lends it to LazyRT, which computes y = relu(x + w) of a
+// bundle on the app's queue. Prints y. `own_device FILE.lzb`.
 #include <lazyrt/vulkan.h>
 #include <vulkan/vulkan.h>
 
-#include <cstdio>
 #include <mutex>
 #include <vector>
 
-namespace {
+#include "run.h"
 
-int fail(const lazyrt::Status& s) { return std::fprintf(stderr, "%s\n", s.message()), 1; }
-int fail(const char* what) { return std::fprintf(stderr, "%s\n", what), 1; }
+namespace {
 
 class App {
  public:
@@ -34,7 +32,7 @@ class App {
 
   bool is_ready() const { return queue_ != VK_NULL_HANDLE; }
 
-  /// What LazyRT is lent; it locks the mutex while it submits.
+  /// The handles for LazyRT, which locks the mutex while it submits.
   lazyrt::VulkanAppDevice handles() {
     lazyrt::VulkanAppDevice out;
     out.get_instance_proc_addr = &vkGetInstanceProcAddr;
@@ -49,7 +47,7 @@ class App {
     return out;
   }
 
-  /// Whether the queue takes work of the app's and does it.
+  /// Whether the app itself can still submit work to the queue and see it end.
   bool submits() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return vkQueueSubmit(queue_, 0, nullptr, VK_NULL_HANDLE) == VK_SUCCESS &&
@@ -88,22 +86,6 @@ class App {
   uint32_t family_ = 0;
 };
 
-int run(const char* path, const lazyrt::VulkanBackend& vulkan) {
-  const auto program = lazyrt::Program::open(path, lazyrt::default_ops());
-  if (!program.ok()) return fail(program.status());
-  lazyrt::SessionOptions options;
-  options.backend = vulkan.backend();
-  auto session = lazyrt::Session::create(program->method(0), options);
-  if (!session.ok()) return fail(session.status());
-  const float x[6] = {-1, -2, -1, 0, 1, 2};
-  if (auto s = session->set_input(0, x, sizeof(x)); !s.ok()) return fail(s);
-  if (auto s = session->run(); !s.ok()) return fail(s);
-  const auto y = session->output(0);
-  if (!y.ok()) return fail(y.status());
-  for (int64_t i = 0; i < y->numel(); ++i) std::printf("%g ", y->as<float>()[i]);
-  return vulkan.statistics().submissions == 1 ? 0 : fail("the run was not one submission");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,7 +97,8 @@ int main(int argc, char** argv) {
     options.app_device = &handles;
     const auto vulkan = lazyrt::VulkanBackend::create(options);  // outlives the Program
     if (!vulkan.ok()) return fail(vulkan.status());
-    if (run(argc > 1 ? argv[1] : "", *vulkan) != 0) return 1;
+    if (run(argc > 1 ? argv[1] : "", vulkan->backend()) != 0) return 1;
+    if (vulkan->statistics().submissions != 1) return fail("the run was not one submission");
   }
-  return app.submits() ? 0 : fail("the app's queue takes no work any more");
+  return app.submits() ? 0 : fail("the app's queue takes no more work");
 }

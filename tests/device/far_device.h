@@ -20,7 +20,7 @@ struct FarRules {
   std::function<bool(const SegmentSpec&)> compiles;
   /// Asked for each node of a segment that compiles.
   std::function<bool(const SegmentNode&)> refuses;
-  /// Whether a segment can be bound; if not, nothing of it can be run.
+  /// Returns whether a segment can be bound. A segment that was not bound must not be submitted.
   std::function<bool()> binds;
   /// Whether there is memory for these bytes.
   std::function<bool(uint64_t)> allocates;

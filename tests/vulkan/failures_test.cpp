@@ -1,6 +1,6 @@
 // The first and the last call of each function that returns a VkResult are made to fail, alone as
-// if memory ended, and with all that follow as if the device were lost; where a run is divided, all
-// submissions, too.
+// if memory ended, and with all that follow as if the device were lost. Where a run is divided,
+// each submission fails as well.
 
 #include <map>
 #include <set>
@@ -18,13 +18,13 @@ using test::Mode;
 constexpr int64_t kCount = 6;
 constexpr float kStep = 2;
 
-/// What is tried: copies through staging memory or none, a run as one submission or as four.
+/// A configuration: copies with or without staging memory, a run as one submission or as four.
 struct Try {
   Mode mode;
   bool is_divided;
 };
 
-/// sum + x -> sum, a state that begins at 0; y is what it becomes, by way of three nodes more.
+/// sum + x -> sum, a state that begins at 0. y is the new sum after three more nodes.
 BundleParts counting_bundle() {
   BundleParts parts;
   test::MethodBuilder b(&parts);

@@ -1,5 +1,5 @@
-// Work that is more than VulkanOptions::submission_work: several submissions, between which a run
-// can be stopped.
+// Runs with more work than VulkanOptions::submission_work: they are several submissions and can be
+// stopped between them.
 
 #include <functional>
 #include <map>
@@ -37,7 +37,7 @@ class VulkanLongWork : public OnVulkan<Mode> {
   }
   static void TearDownTestSuite() { made_.clear(); }
   static const VulkanBackend& backend() { return *made_.at(GetParam()); }
-  /// Of the runs since the last call.
+  /// Returns the number of submissions since the last call; expects as many waits.
   uint64_t submissions() {
     const VulkanStatistics now = backend().statistics();
     EXPECT_EQ(now.submissions - seen_.submissions, now.waits - seen_.waits);
@@ -185,7 +185,7 @@ TEST_P(VulkanLongWork, EndsSoonBehindANodeThatFails) {
   }
 }
 
-/// The same guard breaks, or the same error is told, as node by node.
+/// Reports the same broken guard or the same error as a run that is not divided.
 TEST_P(VulkanLongWork, TellsWhatIsFirst) {
   BundleParts parts;
   test::MethodBuilder b(&parts);
@@ -272,7 +272,7 @@ TEST(VulkanLongWorkTest, GoesOnBesideOtherBackends) {
   EXPECT_EQ(test::new_validation_messages(), "");
 }
 
-/// Something happens when a submission is about to begin.
+/// Each test stops the run when a submission is about to begin.
 class StoppedLongWork : public OnVulkan<Mode> {
  protected:
   static constexpr int kNodes = 20, kStopped = 7;
@@ -293,7 +293,7 @@ class StoppedLongWork : public OnVulkan<Mode> {
     app_.mutex().lock();
     if (++submissions_ == kStopped && at_submission_) at_submission_();
   }
-  /// A run that is right.
+  /// Runs the chain and expects the right result.
   void count_to(Session* session, float sum) {
     submissions_ = 0;
     const Status status = run_chain(session);
@@ -302,7 +302,7 @@ class StoppedLongWork : public OnVulkan<Mode> {
     EXPECT_EQ(test::floats(*session, 0), std::vector<float>(4, sum));
     EXPECT_EQ(session->state(0)->as<float>()[3], sum);
   }
-  /// What the run answers in which `stop` is called.
+  /// Calls `stop` in the middle of a run and returns the run's status.
   Status run_and(const std::function<void()>& stop, Session* session) {
     at_submission_ = stop;
     submissions_ = 0;

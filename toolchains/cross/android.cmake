@@ -14,6 +14,6 @@ endif()
 set(ANDROID_STL c++_static)  # programs that toolchains/device pushes need no library beside them
 set(ANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES ON)
 include("${ndk}/build/cmake/android.toolchain.cmake")
-# The NDK has a compiler of shaders.
+# The NDK brings glslc and spirv-val.
 file(GLOB shader_tools "${ndk}/shader-tools/*")
 list(PREPEND CMAKE_PROGRAM_PATH ${shader_tools})

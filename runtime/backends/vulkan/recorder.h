@@ -115,14 +115,14 @@ class Recorder {
   void begin_node(size_t node, const char* op);
   size_t dispatches() const { return dispatches_; }
   bool has_commands() const { return !commands_.empty(); }
-  /// How far it is recorded.
+  /// A place in the recorded commands.
   struct Mark {
     size_t commands = 0, nodes = 0, dispatches = 0;
   };
   Mark mark() const { return {commands_.size(), nodes_, dispatches_}; }
-  /// Writes the commands between two marks into `buffer`, which has begun, with sets of `pool`;
-  /// they see what all earlier work of the queue wrote. With `times`: the time of the beginning and
-  /// of each node's end.
+  /// Writes the commands between two marks into `buffer`, which has begun, with descriptor sets of
+  /// `pool`. They see what all earlier work of the queue wrote. If there is `times`, the buffer
+  /// also writes the time when it begins and when each node ends.
   Fault emit(const Mark& from, const Mark& to, VkCommandBuffer buffer, VkDescriptorPool pool,
              VkQueryPool times) const;
   const Failure* find_failure(uint32_t code) const;

@@ -4,7 +4,7 @@
 
 namespace lazyrt {
 
-/// Commands of a Recorder as the device has them, with what they need.
+/// The commands of a Recorder between two marks in a command buffer, and the objects they use.
 struct Recording {
   VkCommandBuffer buffer = VK_NULL_HANDLE;
   VkDescriptorPool sets = VK_NULL_HANDLE;

@@ -1,11 +1,12 @@
 #include "runtime/backends/vulkan/segment.h"
+#include "runtime/op/node_work.h"
 
 #include <algorithm>
 
 namespace lazyrt {
 namespace {
 
-/// A device that multiplies and adds 10^10 times a second moves some 10^9 elements.
+/// Moving an element takes as long as so many multiply-adds: see kDefaultSubmissionWork.
 constexpr Work kWorkOfMove = 8;
 
 }  // namespace
@@ -62,12 +63,11 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
   return {};
 }
 
-/// In the last part, if there is room for its work, else in a part of its own.
+/// Adds the node to the last part if their work fits into one submission, else to a new part.
 Fault VulkanSegment::add_to_parts(const SegmentNode& node) {
-  const auto rule = node.op->def->work == nullptr ? work_by_size : node.op->def->work;
   const auto& [attrs, inputs, outputs] = node.spec;
-  const Work work =
-      rule(attrs, inputs, outputs) + kWorkOfMove * work_by_size(attrs, inputs, outputs);
+  const Work work = work_of_node(*node.op->def, attrs, inputs, outputs) +
+                    kWorkOfMove * work_by_size(attrs, inputs, outputs);
   if (!parts_.empty()) {
     VulkanPart& last = parts_[parts_.size() - 1];
     if (session_.fits(last.work, work)) {
@@ -103,7 +103,7 @@ Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
   return {};
 }
 
-/// *operands begin with the node's, and go on behind them.
+/// Records the node with the first of *operands, and removes these from there.
 Fault VulkanSegment::record(const Node& node, void* workspace, Span<const TensorView>* operands) {
   const RunContext context = {node.attrs, operands->subspan(0, node.inputs),
                               operands->subspan(node.inputs, node.outputs), workspace, &recorder_};

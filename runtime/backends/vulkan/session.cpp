@@ -115,7 +115,7 @@ Fault VulkanSession::submit(const VulkanSegment* segment) {
   return {};
 }
 
-/// Submits what is queued. Nothing follows if something has failed or the run is to be stopped.
+/// Submits what is queued. If a node has failed or the run is to be stopped, ends the run here.
 void VulkanSession::begin_submission() {
   const Fault fault = submit_long_work();
   if (!fault.ok()) {
@@ -124,7 +124,7 @@ void VulkanSession::begin_submission() {
     copies_.begin(error_word_);
     return drain();
   }
-  // Shaders may be writing it: it is read again when they have ended.
+  // Shaders may be writing it; drain() reads it again when they have ended.
   const volatile uint32_t& code = error_mapped_->code;
   const bool has_failed = code != ErrorBlock::kNoError;
   const bool is_stopped = stop_ != nullptr && stop_->is_due();
@@ -133,8 +133,8 @@ void VulkanSession::begin_submission() {
   if (is_stopped) error_.add(stop_->status());
 }
 
-/// With two submissions under way the device has no pause between them, and others who use the
-/// queue wait for two at most.
+/// Submits, then waits for the submission before it: two at a time keep the device busy, and other
+/// users of the queue wait for no more than two.
 Fault VulkanSession::submit_long_work() {
   LAZYRT_RETURN_IF_ERROR(start_turn());
   return wait_for(&turns_[next_turn_]);
@@ -244,7 +244,7 @@ Fault VulkanSession::start(VkFence fence) {
 
 Fault VulkanSession::flush() { return is_queued() ? start(VK_NULL_HANDLE) : Fault(); }
 
-/// With a fence, which is behind all that runs.
+/// Submits with a fence, which is signalled when this and all earlier submissions have ended.
 Fault VulkanSession::start_turn() {
   Turn& turn = turns_[next_turn_];
   if (turn.fence == VK_NULL_HANDLE) LAZYRT_RETURN_IF_ERROR(make_fence(&turn.fence));
@@ -258,7 +258,7 @@ Fault VulkanSession::wait_for(Turn* turn) {
   if (!turn->is_running) return {};
   LAZYRT_RETURN_IF_ERROR(device().wait(turn->fence));
   turn->is_running = false;
-  // Without it the next submission makes another.
+  // start_turn() makes another fence if there is none.
   if (api_.ResetFences(device().handle(), 1, &turn->fence) != VK_SUCCESS)
     destroy_fence(&turn->fence);
   return {};
@@ -294,7 +294,7 @@ Fault VulkanSession::finish() {
   if (is_lost_) return Fault(Error::kInternal, "the device is lost: make the backend anew");
   FirstFault first;
   first.add(wait_for_all());
-  // What was submitted before the error is still running.
+  // What was submitted before the error may still be running.
   if (!first.ok() && is_running()) is_lost_ = !device().wait_idle().ok();
   for (Turn& turn : turns_) {
     if (turn.is_running) destroy_fence(&turn.fence);
@@ -306,7 +306,7 @@ Fault VulkanSession::finish() {
   return read_error_word();
 }
 
-/// Submits what is queued, too.
+/// Submits what is queued and waits for everything.
 Fault VulkanSession::wait_for_all() {
   if (is_queued() || is_flushed_) LAZYRT_RETURN_IF_ERROR(start_turn());
   LAZYRT_RETURN_IF_ERROR(wait_for(&turns_[next_turn_]));  // the earlier one, if there are two

@@ -29,12 +29,12 @@ class VulkanSession {
   const void* error_word() const { return error_word_; }
   /// Whether times of nodes are asked for.
   bool is_timed() const { return timed_; }
-  /// Whether so much more work may be of the same submission.
+  /// Whether a submission with this work has room for more.
   bool fits(Work work, Work more) const {
     return (work + more).steps() <= program_.device().submission_work();
   }
 
-  // As Device says. Behind an error they do nothing until `wait` returns it.
+  // As Device says. After an error they do nothing until `wait` has returned it.
   Fault submit(const VulkanSegment* segment);
   Fault copy_in(void* to, const void* from, uint64_t bytes);
   Fault copy_out(void* to, const void* from, uint64_t bytes);
@@ -53,7 +53,7 @@ class VulkanSession {
     bool is_staged;
   };
 
-  /// A fence, and whether a submission that has it was not waited for.
+  /// A fence, and whether a submission signals it that was not waited for yet.
   struct Turn {
     VkFence fence = VK_NULL_HANDLE;
     bool is_running = false;
@@ -100,7 +100,7 @@ class VulkanSession {
   const RunStop* const stop_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   Turn turns_[2];
-  size_t next_turn_ = 0;  ///< does not run
+  size_t next_turn_ = 0;  ///< the turn of the next submission; it is not running
   void* error_word_ = nullptr;
   ErrorBlock* error_mapped_ = nullptr;
   void* staging_ = nullptr;
@@ -113,7 +113,7 @@ class VulkanSession {
   Work queued_work_;                     ///< of segments
   List<const VulkanSegment*> segments_;  ///< queued or running
   List<Readback> readbacks_;
-  bool is_flushed_ = false;  ///< something runs that is behind the last fence
+  bool is_flushed_ = false;  ///< a submission without a fence follows the last fence
   bool is_lost_ = false;     ///< the device, and with it all that was there
   FirstFault error_;
   size_t error_node_ = 0;

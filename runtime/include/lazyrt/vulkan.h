@@ -34,8 +34,8 @@ struct VulkanAppDevice {
   void* context = nullptr;
 };
 
-/// What VulkanOptions::submission_work of 0 stands for: half a second of a GPU that multiplies and
-/// adds 10^10 times a second and moves an eighth as many elements, as the slowest of phones do.
+/// The default of VulkanOptions::submission_work. It takes half a second on a GPU that does 10^10
+/// multiply-adds or moves 1.25 * 10^9 elements a second, our estimate of the slowest phones.
 constexpr uint64_t kDefaultSubmissionWork = 5'000'000'000;
 
 struct VulkanOptions {
@@ -52,11 +52,11 @@ struct VulkanOptions {
   /// pipelines and verdicts of self-tests. Files of another device, driver or build of LazyRT, and
   /// damaged ones, are not used and replaced. nullptr: nothing is kept.
   const char* cache_folder = nullptr;
-  /// Most work of one submission, in steps as LoadOptions::work_limit counts them and 8 more for
-  /// each element of operands and results; 0 = kDefaultSubmissionWork. Runs with more are several
-  /// submissions, at most two of them at a time, so that no watchdog takes the device away and
-  /// others get their turn; a run can be cancelled and meets its deadline between them. A single
-  /// node is not divided.
+  /// The most work of one submission: the steps that LoadOptions::work_limit counts, plus 8 for
+  /// each element of operands and results; 0 = kDefaultSubmissionWork. A run with more work is
+  /// divided between its nodes into several submissions, of which at most two are queued at a time.
+  /// This keeps a system's watchdog from stopping the device and lets other users of the queue in.
+  /// Between submissions the run can be cancelled, and its deadline is checked.
   uint64_t submission_work = 0;
   /// For tests: the limits that every device has, whatever this one has.
   bool mask_to_floor = false;
@@ -89,8 +89,8 @@ Result<VulkanDeviceInfo> describe_vulkan_device(int number);
 /// What a backend has done so far.
 struct VulkanStatistics {
   uint64_t pipelines = 0;
-  uint64_t submissions = 0;  ///< a run is one, unless it is long (VulkanOptions::submission_work)
-  uint64_t waits = 0;        ///< as many
+  uint64_t submissions = 0;  ///< one for a run, or several (VulkanOptions::submission_work)
+  uint64_t waits = 0;        ///< for submissions; one for a run of one submission
   uint64_t dispatches = 0;
   /// Copied from the host to the device and back; nothing is where they share memory.
   uint64_t bytes_in = 0, bytes_out = 0;

@@ -31,8 +31,8 @@ const uint kPitchB = kTileColumns / 4u + 1u;
 shared vec4 a_tile[kTileRows * kPitchA];
 shared vec4 b_tile[kDepth * kPitchB];
 
-// Loops over an invocation's own arrays are written out: where their bound is a specialisation constant, no compiler can
-// unroll them ahead, and a driver that does not either keeps the arrays in memory (llvmpipe took twice as long).
+// Loops over an invocation's own arrays are written out. glslc cannot unroll a loop whose bound is a specialisation constant, and a
+// driver that does not unroll it keeps the array in memory (llvmpipe took twice as long).
 #define EACH_SLOT(M) M(0u) M(1u) M(2u) M(3u)
 #define EACH_ROW(M) M(0u) M(1u) M(2u) M(3u) M(4u) M(5u) M(6u) M(7u)
 
