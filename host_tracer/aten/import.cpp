@@ -88,7 +88,9 @@ Outcome<Done> Importer::check_trace() const {
     ok = ok && state.leaf >= 0 && !bad(state.leaf) && state.next >= 0 && !bad(state.next) &&
          trace_.values[static_cast<size_t>(state.leaf)].leaf == LeafKind::kState;
   }
-  if (!ok) return Failure{Error::kInternal, "a guard or state of the trace is no value of it"};
+  if (!ok)
+    return Failure{Error::kInternal,
+                   "a guard or state of the trace names a value that the trace does not have"};
   return Done{};
 }
 
@@ -119,7 +121,8 @@ void Importer::find_live() {
 Outcome<Done> Importer::add_inputs() {
   for (TraceValueId id : trace_.inputs) {
     if (id < 0 || static_cast<size_t>(id) >= trace_.values.size()) {
-      return Failure{Error::kInternal, "an input of the trace is no value of it"};
+      return Failure{Error::kInternal,
+                     "an input of the trace names a value that the trace does not have"};
     }
     const TraceValue& v = trace_.values[static_cast<size_t>(id)];
     if (v.dtype == DType::kNone || v.shape.size() > static_cast<size_t>(kMaxRank)) {
@@ -286,7 +289,8 @@ Outcome<ValueId> Importer::root(TraceValueId id, const std::string& what) {
   const bool known = id >= 0 && id < static_cast<int>(trace_.values.size());
   if (known) load_leaf(id);
   const ValueId value = known ? state_.values[static_cast<size_t>(id)] : kNoValue;
-  if (value == kNoValue) return Failure{Error::kInternal, what + " is a value never computed"};
+  if (value == kNoValue)
+    return Failure{Error::kInternal, what + " is a value that is never computed"};
   return value;
 }
 

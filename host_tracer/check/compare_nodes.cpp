@@ -186,7 +186,7 @@ class ValueComparer {
     const at::Tensor ours = from_sample(taken);
     const at::Tensor eager = wanted.to(ours.scalar_type()).contiguous();
     if (eager.sizes() != ours.sizes()) {
-      line.why = "an export of the model today gives it another shape";
+      line.why = "a new export of the model gives it another shape";
       return;
     }
     line.expected = expected.is_eager(id) ? ExpectedBy::kEager : ExpectedBy::kReference;

@@ -61,7 +61,7 @@ struct NodeComparison {
   std::vector<ComparedValue> values;  ///< in order of execution, as far as the run came
   std::optional<size_t> first;        ///< of values: the first that differs
   std::string run_failed;             ///< why the run ended early; empty: it did not
-  bool is_exact = false;              ///< an export of the model today gives this very program
+  bool is_exact = false;              ///< a new export of the model gives this very program
   size_t compared = 0;
   size_t by_eager = 0;
   std::vector<std::string> notes;

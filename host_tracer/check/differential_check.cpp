@@ -329,8 +329,10 @@ class Checker {
     EagerRun eager = call_watched(*subject.eager, step, &undefined);
     if (!undefined.empty()) return not_defined(undefined);
     if (!eager.raised.empty() && subject.finite.empty() && subject.eager->may_be_foreign) {
-      note("the captured calls, done by ATen, stand for the program, which does not run here: " +
-           eager.raised);
+      note(
+          "the program itself does not run here; the bundle was compared with its captured calls, "
+          "run by ATen: " +
+          eager.raised);
       subject.eager = trace_reference(groups_, subject.group);
       eager = subject.eager->call(step.inputs, step.reset);
     }
@@ -364,9 +366,10 @@ class Checker {
   }
 
   static Failure not_defined(const std::string& call) {
-    return {Error::kUnsupported,
-            "the program writes into elements that the same call reads (" + call +
-                "): what eager gives depends on their order in memory. clone() what is read"};
+    return {
+        Error::kUnsupported,
+        "the program writes into elements that the same call reads (" + call +
+            "): eager's result depends on their order in memory. clone() the tensor that is read"};
   }
 
   Outcome<CallEnd> eager_raised(const CheckedCall& step, const std::string& what) {
@@ -384,16 +387,16 @@ class Checker {
                                   const Failure& failure) {
     const std::string& sample = subject.eager->sample;
     if (!step.altered && step.reset && !sample.empty()) {
-      return Failure{
-          Error::kUnsupported,
-          "the bundle refuses " + sample + ": " + failure.text +
-              "\nIts values take another path than the first sample's, and where extents "
-              "vary there are no variants by values: leave it out, or make a bundle "
-              "for each path"};
+      return Failure{Error::kUnsupported,
+                     "the bundle refuses " + sample + ": " + failure.text +
+                         "\nThe values of this sample take another path than those of the first "
+                         "one, and where extents vary a bundle has one path for all values: leave "
+                         "the sample out, or export a bundle for each path"};
     }
     if (step.altered) {
       ++report_.refused;
-      if (failure.error != Error::kGuardFailed) note("the bundle fails loudly: " + failure.text);
+      if (failure.error != Error::kGuardFailed)
+        note("the bundle fails with an error: " + failure.text);
     } else if (step.reset && !(options_.sizes && failure.error == Error::kGuardFailed)) {
       return does_not_run(failure);
     } else {
@@ -517,7 +520,8 @@ class Checker {
     const at::Tensor plain = wobble.plain(output);
     if (!plain.defined()) return "The trace cannot be evaluated by ATen.";
     if (!is_captured(output, eager, wobble) && compare_results(plain, ours, wobble.of(output)).ok) {
-      return std::string("The captured calls, done by ATen, give the bundle's answer, too: the ") +
+      return std::string(
+                 "The captured calls, run by ATen, give the bundle's result as well: the ") +
              "program depends on something that the capture did not see (an attribute, a global, "
              "the environment, a "
              "decision on a value)" +

@@ -148,8 +148,9 @@ void EagerWobble::learn_in_double() {
   if (exact.ok()) {
     add(*exact);
   } else {
-    notes_.push_back("not evaluated in float64, rounding is judged by last-place changes alone: " +
-                     exact.failure().text);
+    notes_.push_back(
+        "not evaluated in float64, so rounding is estimated from last-place changes alone: " +
+        exact.failure().text);
   }
 }
 

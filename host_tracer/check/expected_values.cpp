@@ -92,7 +92,7 @@ at::Tensor ExpectedValues::leaf(ValueId id) const {
 at::Tensor ExpectedValues::by_kernel(Evaluation& evaluation, ValueId id, std::string* why) {
   const Node& node = *graph_.producer(id);
   if (work_of(graph_, node) > kMostReferenceWork) {
-    *why = "it is no value of the traced program, and too large for a reference kernel";
+    *why = "it is not a value of the traced program, and too large for a reference kernel";
     return {};
   }
   std::vector<HostTensor> operands;

@@ -72,7 +72,9 @@ class Bisection {
     if (seen) return high - 1;
     auto same = agrees(trace_.nodes.size());
     if (!same.ok()) return same.failure();
-    if (*same) return Failure{Error::kUnsupported, "cut anywhere, the bundle is right"};
+    if (*same)
+      return Failure{Error::kUnsupported,
+                     "wherever the program is cut, the bundle of its first part is right"};
     return high - 1;
   }
 

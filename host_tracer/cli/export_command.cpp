@@ -210,8 +210,8 @@ void Export::capture() {
 void Export::refuse_other_numbers(const std::string& name,
                                   const std::vector<GivenInput>& inputs) const {
   if (numbers_in(inputs) == numbers_in(samples()[0])) return;
-  stop({Error::kInvalidArgument, name + " has other numbers than the first one, and a bundle has "
-                                        "one value of each: make a bundle for each"});
+  stop({Error::kInvalidArgument, name + " has other numbers than the first sample, and a bundle "
+                                        "has one value for each: export a bundle for each sample"});
 }
 
 /// A later sample. What is no tensor stands in the bundle once.
@@ -223,9 +223,9 @@ Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
   settings.interface = &interface;
   auto trace = capture_model(args_.model, std::move(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    stop({Error::kInvalidArgument, name + " has other texts, flags or infinite numbers among its "
-                                          "arguments or results than the first one, or other "
-                                          "nesting: make a bundle for each"});
+    stop({Error::kInvalidArgument,
+          name + " has other texts, flags or infinite numbers among its arguments or results than "
+                 "the first sample, or nests them differently: export a bundle for each sample"});
   }
   return trace;
 }
@@ -276,9 +276,10 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   settings.interface = &interface;
   auto trace = capture_model(args_.model, inputs_at(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    return Failure{Error::kUnsupported,
-                   "the program's arguments or results are nested otherwise than with the sample, "
-                   "or are other texts"};
+    return Failure{
+        Error::kUnsupported,
+        "the program's arguments or results are nested differently than with the sample, "
+        "or are other texts"};
   }
   return trace;
 }
@@ -355,7 +356,8 @@ ExportJob Export::job() {
   job.check.progress = job.compile.progress;
   job.unchecked = "--check none";
   job.advice =
-      "either the model does what the capture cannot see, or this is a bug of LazyRT (--keep keeps "
+      "either the model does something that the capture cannot see, or this is a bug in LazyRT "
+      "(--keep keeps "
       "the bundle)";
   job.keep = args_.keep;
   return job;

@@ -42,7 +42,7 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
                    std::to_string(dim.offset) + " is no extent");
   }
   if (dim.min && *dim.min < 1) return invalid(where + ": the smallest size is 1");
-  if (dim.multiple < 1) return invalid(where + ": multiples of what is less than 1");
+  if (dim.multiple < 1) return invalid(where + ": the multiple is less than 1");
   if (dim.max.value_or(1) > kMostSize || dim.multiple > kMostSize) {
     return invalid(where + ": the largest size is " + std::to_string(kMostSize));
   }
@@ -56,7 +56,7 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
   if (dim.max) bounds->max = bounds->max > 0 ? std::min(bounds->max, *dim.max) : *dim.max;
   bounds->multiple = std::lcm(bounds->multiple, dim.multiple);
   if (bounds->multiple <= kMostSize) return Done{};
-  return invalid(where + ": no size is a multiple of all that is said of it");
+  return invalid(where + ": no size in the range satisfies all of its multiples");
 }
 
 Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
@@ -146,7 +146,7 @@ Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, 
                          .append(std::to_string(inputs[i].shape[d]))
                          .append(" in ")
                          .append(name)
-                         .append(", and nothing says that it varies"));
+                         .append(", and it is not among the dims that vary"));
     }
   }
   return Done{};

@@ -46,8 +46,8 @@ Outcome<Done> check_reachable(const std::vector<PlannedVariant>& variants,
                    "sample " + std::to_string(later.group.samples[0] + 1) +
                        " takes another path than sample " +
                        std::to_string(earlier.group.samples[0] + 1) +
-                       ", but nothing tells them apart at run time: their inputs have the same "
-                       "shapes, and no guard of the earlier one fails. They part at " +
+                       ", but they cannot be told apart at run time: their inputs have the same "
+                       "shapes, and no guard of the earlier one fails. They first differ at " +
                        first_difference(earlier.group.trace, later.group.trace)};
   }
   return Done{};

@@ -241,11 +241,11 @@ ProgramAlignment align_program(const Graph& graph, const fb::Method& program, bo
   size_t pairs = 0;
   for (size_t n = 0; n < ours.size(); ++n) {
     if (!aligned.node[n]) {
-      aligned.reason[n] = solved ? "an export of the model today has no such node"
-                                 : "an export of the model today is another program";
+      aligned.reason[n] = solved ? "a new export of the model has no such node"
+                                 : "a new export of the model is another program";
     } else if (!operands.agrees(n)) {
       aligned.node[n].reset();
-      aligned.reason[n] = "an export of the model today gives it other operands";
+      aligned.reason[n] = "a new export of the model gives it other operands";
     } else {
       ++pairs;
     }

@@ -280,7 +280,8 @@ class SizedPrograms {
     const std::string place = at.text();
     return {Error::kUnsupported,
             kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
-                ": it decides or computes otherwise there" + (place.empty() ? "" : ", " + place),
+                ": it takes another path or computes something else there" +
+                (place.empty() ? "" : ", " + place),
             FailureKind::kDiffersAtSizes};
   }
 
@@ -288,7 +289,7 @@ class SizedPrograms {
   Failure explained(Failure failure) const {
     if (!captures_.are_open() || why_none_.empty() || !differs_at_sizes(failure)) return failure;
     failure.text +=
-        "\nRanges of sizes, each with a program of its own, cannot be made: " + why_none_ +
+        "\nThe sizes cannot be divided into ranges that have a program each: " + why_none_ +
         ".\nGive dynamic a range in which the program takes one path, decide by "
         "torch.where on tensors, or export a bundle for each path";
     return failure;

@@ -73,10 +73,10 @@ class SizesCapture {
     const bool raises =
         !refused && sample_.eager && !sample_.eager->call(inputs, true).raised.empty();
     if (!refused && !raises) return {failure.error, sizes + ": " + failure.text};
-    return {Error::kInvalidArgument,
-            sizes + (raises ? " the program raises: " : ": ") + failure.text +
-                "\nNarrow the range to sizes that the program takes, or give what they are "
-                "multiples of"};
+    return {Error::kInvalidArgument, sizes + (raises ? " the program raises: " : ": ") +
+                                         failure.text +
+                                         "\nNarrow the range to sizes that the program takes, or "
+                                         "say what they are multiples of"};
   }
 
   const Trace& sample_;
@@ -142,7 +142,7 @@ void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Tra
   finding.id = "untried-sizes";
   finding.message = std::string("extents vary: of ") + count + " sizes the program was tried at " +
                     std::to_string(tried.size()) +
-                    " and some that are drawn; at others it is taken to do the same";
+                    " and at some drawn ones; it is assumed to do the same at the others";
   trace->findings.push_back(std::move(finding));
 }
 
@@ -151,7 +151,7 @@ Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t 
   if (old == size) return tensor;
   if (old == 0) {
     return Failure{Error::kInvalidArgument,
-                   "a dim without elements cannot be stretched: give a sample that has some"};
+                   "an empty dim cannot be resized: give a sample with elements in it"};
   }
   const int64_t inner = product(tensor.shape, dim + 1, tensor.shape.size()) *
                         static_cast<int64_t>(dtype_size(tensor.dtype));
@@ -200,7 +200,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   if (!shapes.ok()) return shapes.failure();
   if (sample.sample_inputs.size() != sample.inputs.size()) {
     return Failure{Error::kInvalidArgument,
-                   "dims that vary need a sample with its inputs, to be stretched"};
+                   "dims that vary need a sample whose inputs can be resized"};
   }
   SizedTraces result;
   result.dynamic = {*shapes, point_of(*shapes, sample), fit_points(shapes->symbols)};

@@ -105,8 +105,8 @@ std::string result_difference(const Trace& a, const Trace& b) {
 }
 
 Failure other_interface(size_t sample, const std::string& what) {
-  return {Error::kInvalidArgument,
-          "sample " + std::to_string(sample + 1) + " is not of sample 1's interface: " + what};
+  return {Error::kInvalidArgument, "sample " + std::to_string(sample + 1) +
+                                       " does not have the interface of sample 1: " + what};
 }
 
 const char* kind_text(const Trace& trace, const TraceOutput& out) {
@@ -171,10 +171,10 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   }
   TraceValue& v = trace.values[static_cast<size_t>(leaf)];
   if (!same_type(v, like) || !same_bytes(v.constant, like.constant)) {
-    return Failure{Error::kInvalidArgument,
-                   "buffer '" + like.name +
-                       "' does not begin with the same content in all samples: put the model back "
-                       "between them"};
+    return Failure{
+        Error::kInvalidArgument,
+        "buffer '" + like.name +
+            "' does not begin with the same content in all samples: reset the model between them"};
   }
   v.leaf = LeafKind::kState;
   for (const TraceState& state : trace.states) {
@@ -188,9 +188,10 @@ Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& writt
   for (const AskedConstant& asked : trace.asked) {
     if (written.count(asked.name) == 0) continue;
     return Failure{Error::kUnsupported,
-                   "the program decides by what '" + asked.name + "' holds" + at(asked.source) +
-                       " in a sample, or at a size, in which it does not write it, and writes it "
-                       "in another: make it an input and a result, or let each sample write it"};
+                   "the program's path depends on what '" + asked.name + "' holds" +
+                       at(asked.source) +
+                       " in one sample (or at one size), and the program writes it in another "
+                       "only: make it an input and a result, or let each sample write it"};
   }
   return Done{};
 }
@@ -214,9 +215,9 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
     for (const std::string& name : trace.written_in_place) {
       if (made_one.count(name) == 0) continue;
       return Failure{Error::kUnsupported,
-                     "a sample, or a size, makes '" + name +
-                         "' one tensor with another attribute, and one writes into it in place, "
-                         "which has to show in both: clone() it where it is assigned"};
+                     "in one sample (or at one size) the program makes '" + name +
+                         "' the same tensor as another attribute, and in one it writes into that "
+                         "tensor in place, which changes both: clone() it where it is assigned"};
     }
   }
   return Done{};
@@ -253,7 +254,7 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
       for (const Trace& other : traces) {
         if (&other == &trace || !reads(other, name)) continue;
         return Failure{Error::kUnsupported,
-                       "a sample, or a size, sets '" + name +
+                       "one sample (or size) sets '" + name +
                            "' to what it held in the file, to another shape or dtype, or to the "
                            "tensor of another attribute, and another one reads it: the bundle has "
                            "no state for that. Write new values into it (copy_()), or export each "
@@ -298,9 +299,9 @@ Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
       if (!reads(trace, name) || (by_others.count(name) == 0 && by_itself.count(name) != 0))
         continue;
       return Failure{Error::kUnsupported,
-                     "a sample, or a size, leaves '" + name +
-                         "' with other strides, and in another one contiguous, reshape or the "
-                         "like copy or give views by its strides: keep it contiguous()"};
+                     "one sample (or size) leaves '" + name +
+                         "' with other strides, and in another one it depends on these strides "
+                         "whether contiguous, reshape and the like copy: keep it contiguous()"};
     }
   }
   return Done{};

@@ -189,7 +189,8 @@ class Alignment {
       return Done{};
     }
     if (operands[0] == kNoValue)
-      return Failure{Error::kUnsupported, "what is padded or cut is a constant of one size"};
+      return Failure{Error::kUnsupported,
+                     "the tensor that is padded or sliced is a constant of one size"};
     auto output =
         to->add(doing_nothing(own.attrs, to->value(operands[0]).shape), operands, own.source);
     if (!output.ok()) return output.failure();

@@ -101,21 +101,22 @@ class Finder {
   static PathRanges none(std::string why) { return {{}, std::move(why)}; }
   std::string text_of_giving_up() const {
     if (paths_.size() > kMostAsked)
-      return "it was looked at " + std::to_string(paths_.size()) + " sizes, and more differ";
+      return "it was tried at " + std::to_string(paths_.size()) +
+             " sizes, and there are further differences";
     std::string many = "there are more than " + std::to_string(kMostRanges) +
                        " ranges of sizes that differ from their neighbours";
     if (lines_.size() == 1) return many;
-    return many +
-           ": what it does depends on several sizes together, as one being larger than the "
-           "other";
+    return many + ": its path depends on several sizes together, such as on which one is larger";
   }
   std::string text_of_odd(const SizePoint& odd) const {
     const std::string at = DynamicShapes{symbols_, {}}.text(odd);
-    if (symbols_.size() == 1) return "what it does at " + at + " is not what it does beside it";
-    return "what it does depends on several sizes together, as at " + at;
+    if (symbols_.size() == 1)
+      return "what it does at " + at + " is not what it does at the neighbouring sizes";
+    return "its path depends on several sizes together, as at " + at;
   }
   static std::string text_of_islands() {
-    return "it does the same again in stretches of sizes so short that others may lie in between";
+    return "it takes the same path again in ranges of sizes so short that others may lie between "
+           "them";
   }
 
   Outcome<SizePath> path_of(const SizePoint& point) {

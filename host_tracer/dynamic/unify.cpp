@@ -203,7 +203,7 @@ class Unifier {
              made_.shapes_.text(points_[entry.second]);
     };
     return " (" + at(*counts.begin()) + ", " + at(*counts.rbegin()) +
-           ": a loop over a size? It has to be operations on whole tensors, or that size be fixed)";
+           ": a loop over a size? Write it as operations on whole tensors, or fix that size)";
   }
 
   /// Operands by their place among nodes, inputs and states; constants only as such: their numbers
@@ -238,7 +238,7 @@ class Unifier {
     for (size_t i = 0; i < base().guards().size(); ++i) {
       const GraphGuard &a = base().guards()[i], &b = other.guards()[i];
       if (a.value != b.value || a.seen != b.seen || a.check != b.check)
-        return differs(k, "a decision on a value came out otherwise: " + b.text, b.source);
+        return differs(k, "a decision on a value had another outcome: " + b.text, b.source);
     }
     if (base().states().size() != other.states().size())
       return differs(k, "it keeps another number of states", {});
@@ -306,8 +306,8 @@ class Unifier {
     return differs(k,
                    std::string("a constant ") + dtype_name(v.dtype) + shape_text(v.shape).text +
                        " is " + shape_text(value(k, id).shape).text +
-                       " there, and no part of the largest one: compute it from tensors of that "
-                       "size, or give it as an input",
+                       " there, which is not a part of the largest one: compute it from tensors of "
+                       "that size, or give it as an input",
                    reader_of(id));
   }
 

@@ -154,9 +154,8 @@ class CheckedExporter {
     return {Error::kUnsupported,
             "at " + options_.dynamic->shapes.text(point) + " and " +
                 std::to_string(std::max(more_, others_) - 1) +
-                " more sizes the program gives or computes something else than the bundle that was "
-                "made of its calls at others, and in no pattern that ranges could have: decide by "
-                "tensor "
+                " more sizes the program computes something else than the bundle, which was made "
+                "from its calls at other sizes, and these sizes form no ranges: decide by tensor "
                 "arithmetic (torch.where), give a smaller range, or export a bundle for each size"};
   }
 

@@ -48,7 +48,7 @@ namespace {
 
 CaptureSession& running_session() {
   CaptureSession* session = CaptureSession::current();
-  TORCH_CHECK(session, "this works only inside a captured program");
+  TORCH_CHECK(session, "this function works only inside a captured program");
   return *session;
 }
 

@@ -27,8 +27,8 @@ thread_local CaptureSession* t_session = nullptr;
 thread_local const Source* t_source = nullptr;
 
 constexpr const char* kIsWritten =
-    " is written by way of another tensor (a view, detach(), .data, NumPy; in C++ also by way of "
-    "the tensor itself instead of lift() of it), and the graph does not see the write: clone() one "
+    " is written through another tensor (a view, detach(), .data, NumPy; in C++ also through the "
+    "tensor itself instead of its lift()), and the graph does not see the write: clone() one "
     "of them, or make the view where it is used";
 
 /// Results equal to their operand, once views and writes are functional.

@@ -121,8 +121,8 @@ class Checker {
     finding.severity = Severity::kError;
     finding.id = "unstable-program";
     finding.message =
-        "a second run of the program goes another way although every value that it "
-        "got from the graph was the same";
+        "a second run of the program takes another path although every value that it got from the "
+        "graph was the same";
     for (size_t i = 0; i < first_.positions.size(); ++i) {
       if (first_.positions[i] < parted_at) continue;
       finding.source = first_.trace.nodes[i].source;

@@ -160,7 +160,7 @@ std::string syncs_section(const ExportSummary& s) {
     table.append("</code><td><code>").append(html_escape(sync.seen)).append("</code><td>");
     table.append(source_html(sync.source)).append("\n");
   }
-  return heading("syncs", "Values that left the graph") +
+  return heading("syncs", "Values read on the host") +
          table_panel(table + "</table>", s.syncs.size(), "values");
 }
 

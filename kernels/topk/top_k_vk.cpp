@@ -30,7 +30,8 @@ Fault supports(const NodeSpec& node) {
                  "top_k: %lld elements in rows of %lld are too many for a dispatch",
                  static_cast<long long>(x.numel()), static_cast<long long>(extent));
   if (!a.sorted() && a.k() > extent / kFew)
-    return Fault(Error::kUnsupported, "top_k: only the host has the order of unsorted results");
+    return Fault(Error::kUnsupported,
+                 "top_k: the shader cannot give unsorted results in the host's order");
   return {};
 }
 

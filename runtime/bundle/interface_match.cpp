@@ -110,7 +110,7 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
       same = rule == rule_of(variant, b, dim) && (rule.symbol >= 0 || x[dim] == y[dim]);
     }
     if (same) continue;
-    return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",
+    return bad_bundle("input '%.40s' does not have the method's fixed extents and symbols",
                       text_of(input_at(variant, i).name()));
   }
   return {};

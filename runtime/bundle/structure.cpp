@@ -115,7 +115,7 @@ class Structure {
     return true;
   }
 
-  /// What field i of the table leads to. REQUIRES: it was looked at.
+  /// What field i of the table leads to. REQUIRES: it was tried at.
   bool check_reference(size_t table, size_t vtable, size_t i, Span<const Field> fields) {
     const Field field = fields[i];
     size_t at = table + get<voffset_t>(vtable + slot_of(i));

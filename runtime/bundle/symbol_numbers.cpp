@@ -212,7 +212,8 @@ Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const f
   const Field::Kind wanted = index == -1 ? Field::Kind::kNumber : Field::Kind::kNumbers;
   const uint8_t* place = table.GetAddressOf(slot_of(i));
   if (place == nullptr || fields[i].kind() != wanted || fields[i].bytes() != out->width)
-    return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
+    return bad_bundle("field %d of node %d does not have the patch's type", patch.field(),
+                      patch.node());
   if (index != -1) {
     // Where its length is does not depend on the type of its elements.
     const auto* vector = table.GetPointer<const flatbuffers::Vector<uint8_t>*>(slot_of(i));

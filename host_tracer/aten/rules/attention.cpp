@@ -16,7 +16,8 @@ ValueId repeat_heads(RuleContext& c, ValueId x, int64_t heads) {
   const int64_t own = c.dim(x, -3);
   if (own == heads) return x;
   if (own == 0 || heads % own != 0) {
-    return c.fail(Error::kInvalidArgument, "the query's heads are no multiple of the key's");
+    return c.fail(Error::kInvalidArgument,
+                  "the number of query heads is not a multiple of the number of key heads");
   }
   Shape grouped = c.shape(c.unsqueeze(x, rank - 2));
   const ValueId split = c.reshape(x, grouped);

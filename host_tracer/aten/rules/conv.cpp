@@ -271,7 +271,7 @@ ValueId transposed3d_of(RuleContext& c, ValueId x, ValueId weight, ValueId bias,
 void emit_conv3d(RuleContext& c, bool transposed) {
   const ValueId weight = c.tensor("weight"), bias = c.optional_tensor("bias");
   if (c.rank(weight) != 5) {
-    c.fail_arg("weight", "has another rank than a convolution in three spatial dims");
+    c.fail_arg("weight", "does not have the rank of a weight for three spatial dims");
     return;
   }
   const Image x = to_image(c, c.tensor("input"), 3);

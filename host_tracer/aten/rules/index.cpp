@@ -359,7 +359,7 @@ void emit_scatter(RuleContext& c, ScatterFn fn, ScatterArgs args, bool include_s
 void emit_mean(RuleContext& c, ScatterArgs args, bool include_self) {
   const DType t = c.dtype(args.x);
   if (!is_floating(t)) {
-    c.refuse("with reduce='mean' of whole numbers is not supported");
+    c.refuse("with reduce='mean' on integers is not supported");
     return;
   }
   const ValueId none = c.filled(t, c.shape(args.x), include_self ? 1 : 0);

@@ -120,7 +120,7 @@ void roll(RuleContext& c) {
     return c.set(c.reshape(roll_axis(c, flat, 0, shifts[0]), c.out_shape()));
   }
   if (dims.size() != shifts.size()) {
-    c.fail_arg("dims", "has another length than 'shifts'");
+    c.fail_arg("dims", "differs in length from 'shifts'");
     return;
   }
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -111,7 +111,8 @@ ValueId identity_like(RuleContext& c, ValueId a) {
 /// With check_errors the operator itself raises, which a trace cannot tell as a check.
 bool looks_itself(RuleContext& c) {
   if (!c.boolean_or("check_errors", false)) return false;
-  c.refuse("with check_errors=True: call the function without _ex, which checks as well");
+  c.refuse(
+      "with check_errors=True is not supported: call the function without _ex, which checks too");
   return true;
 }
 
@@ -225,7 +226,7 @@ void lu_parts(RuleContext& c) {
 }
 
 constexpr const char* kPivots =
-    "is not supported: the runtime's LU answers no LAPACK pivots; use "
+    "is not supported: the runtime's LU returns no LAPACK pivots; use "
     "torch.linalg.solve, inv, det or slogdet";
 
 constexpr RuleEntry kLinalgEntries[] = {

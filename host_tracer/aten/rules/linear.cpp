@@ -92,7 +92,7 @@ void grouped_mm(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const ValueId weights = c.tensor("mat2");
   if (c.rank(x) != 2 || c.rank(weights) != 3 || !c.has("offs") || c.has("bias")) {
-    c.refuse("takes groups of rows ([T,K] and [E,K,N], with offs, without bias) only");
+    c.refuse("is supported only for groups of rows ([T,K] and [E,K,N], with offs, without bias)");
     return;
   }
   const ValueId ends = c.tensor("offs");

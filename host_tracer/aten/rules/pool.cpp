@@ -235,7 +235,7 @@ void adaptive_max_pool(RuleContext& c) {
   const Image x = to_image(c, c.tensor("self"), kSpatial);
   const Triple in = extents(c, x), out = adaptive_size(c, kSpatial);
   if (!divides(in, out)) {
-    c.refuse("to a size that does not divide the image's is not supported");
+    c.refuse("to a size that does not divide the image's size is not supported");
     return;
   }
   if (c.used(1)) set_places_of_largest(c, x, even_windows(in, out));

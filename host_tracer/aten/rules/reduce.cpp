@@ -176,7 +176,8 @@ void histc(RuleContext& c) {
   const double high = c.number_or("max", 0).as_double();
   const int64_t bins = c.integer_or("bins", 100);
   if (!(low < high)) {
-    c.refuse("needs min and max: by default they are those of the data");
+    c.refuse(
+        "needs min and max: its defaults, the least and the largest element, are not supported");
     return;
   }
   const ValueId x = c.cast(c.tensor("self"), c.out_dtype());

@@ -91,7 +91,7 @@ Row median_operand(RuleContext& c) {
   if (!c.has("dim")) row.x = c.reshape(row.x, {c.numel(row.x)});
   if (c.has("dim")) row.axis = c.axis_arg("dim", row.x);
   row.n = c.dim(row.x, row.axis);
-  if (row.n == 0) c.refuse("of no elements is not supported");
+  if (row.n == 0) c.refuse("of an empty tensor is not supported");
   return row;
 }
 

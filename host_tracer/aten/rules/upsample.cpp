@@ -65,7 +65,7 @@ void upsample(RuleContext& c) {
   const ValueId image = c.tensor(c.has("self") ? "self" : "input");
   const Image x = to_image(c, image, kSpatial);
   if (c.out_shape().rank() < kSpatial) {
-    c.fail(Error::kInternal, "its result is no image");
+    c.fail(Error::kInternal, "its result is not an image");
     return;
   }
   const auto [extent, scale] = read_target(c, kMode, kSpatial, image);
@@ -137,7 +137,7 @@ void antialiased(RuleContext& c) {
   const ValueId x = c.tensor(c.has("self") ? "self" : "input");
   const Shape out = c.out_shape();
   if (c.rank(x) != 4 || out.rank() != 4 || !is_floating(c.dtype(x))) {
-    c.refuse("of other than floating [N,C,H,W] with antialias=True is not supported");
+    c.refuse("with antialias=True is supported for floating [N,C,H,W] only");
     return;
   }
   ValueId y = resized(c, x, out.back(0), scale_arg(c, "scales_w", 1), kFilter, kRadius);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kAdvice[] =
     " (a CPU tensor that the program makes and then writes into has to be made on the inputs' "
-    "device: torch::zeros(sizes, x.options()); what is to last from run to run is a buffer: "
+    "device: torch::zeros(sizes, x.options()); what has to last from run to run must be a buffer: "
     "register_buffer)";
 
 CaptureRequest request_of(const CppProgram& program, const std::vector<at::Tensor>& inputs,
@@ -186,8 +186,8 @@ class MemberWatch {
     trace.findings.push_back(
         {Severity::kError,
          "changing-attribute",
-         "every call changes what the program's object holds itself (" + place() +
-             "): C++ does not tell which member it is, nor whether a later call reads it",
+         "every call changes a member of the program's object (" + place() +
+             "): LazyRT cannot see in C++ which member it is, nor whether a later call reads it",
          "keep it in a registered buffer, make it an input, or allow this if nothing reads it",
          {}});
   }
@@ -199,8 +199,8 @@ class MemberWatch {
       if (!known.insert(source.text()).second) continue;
       trace.findings.push_back(
           {Severity::kError, "changing-attribute",
-           "every call writes in place into a CPU tensor that an earlier one made and that is no "
-           "registered buffer: the bundle would repeat its first call",
+           "every call writes in place into a CPU tensor that an earlier call made and that is not "
+           "a registered buffer: the bundle would repeat its first call",
            "register_buffer() it, or allow this if no later call reads it", source});
     }
   }

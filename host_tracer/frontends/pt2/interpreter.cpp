@@ -92,7 +92,8 @@ double floor_div(double a, double b) {
   return exact == 0 ? std::copysign(0.0, a / b) : std::nearbyint(exact);
 }
 
-constexpr const char* kBeyond = "a whole number is beyond 64 bits, where Python's go on";
+constexpr const char* kBeyond =
+    "an integer does not fit into 64 bits; Python's integers have no limit";
 
 int64_t add(int64_t a, int64_t b) {
   int64_t made = 0;

@@ -280,7 +280,8 @@ class Pt2Capture {
       TORCH_CHECK(now[i] == before[i], "the program writes into the tensor '",
                   signature_.placeholders[i].target, "', which is ",
                   values[i].toTensor().scalar_type(),
-                  ": a bundle does not keep such from call to call; keep its halves in buffers");
+                  ": a bundle cannot keep this type from call to call; keep its real and imaginary "
+                  "parts in buffers");
     }
   }
 

@@ -44,11 +44,10 @@ Failure fixed_in_file(const DynamicDim& dim) {
 }
 
 Failure derived(const Pt2Dim& dim) {
-  return {
-      Error::kUnsupported,
-      "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
-          " in the .pt2: of sizes that follow from another one only multiples with a number added "
-          "are known. --static fixes them at the sample's"};
+  return {Error::kUnsupported,
+          "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
+              " in the .pt2: a size that follows from another one has to be a multiple of it plus "
+              "a number. --static fixes all dims at the sample's sizes"};
 }
 
 /// The file's range of a symbol as sizes; no max where it has none, or one that only says so.
@@ -121,9 +120,9 @@ Outcome<DynamicDim> of_root(const DynamicDim& given, const Pt2Dim& dim) {
   }
   if (is_rule || (dim.multiple == 1 && dim.offset == 0)) return root;
   if (given.multiple != 1) {
-    return Failure{Error::kInvalidArgument, given.place() + " is " + dim.expression +
-                                                " in the .pt2: give multiples where it is a "
-                                                "symbol itself"};
+    return Failure{Error::kInvalidArgument,
+                   given.place() + " is " + dim.expression +
+                       " in the .pt2: give the multiple at a dim that is the symbol itself"};
   }
   if (given.min)
     root.min = std::max<int64_t>((*given.min - dim.offset + dim.multiple - 1) / dim.multiple, 1);

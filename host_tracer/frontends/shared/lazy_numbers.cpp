@@ -309,7 +309,7 @@ bool is_number_type(const c10::TypePtr& type) {
 at::Tensor lazy_number(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.numel() == 1, "a tensor with ", tensor.numel(),
               " elements cannot be converted to a number");
-  TORCH_CHECK(!tensor.is_complex(), "a complex number does not stay in the graph");
+  TORCH_CHECK(!tensor.is_complex(), "a complex number cannot stay in the graph");
   const at::Tensor one = tensor.detach().reshape({}).clone();
   if (one.scalar_type() == at::kBool) return one;
   return one.to(is_real(one) ? at::kDouble : at::kLong);

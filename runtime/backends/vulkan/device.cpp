@@ -151,7 +151,7 @@ uint32_t VulkanDevice::memory_type(uint32_t allowed, bool is_host) const {
 
 Fault VulkanDevice::make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) const {
   if (bytes > limits_.allocation_bytes) {
-    return Fault(Error::kOutOfMemory, "device '%s' gives at most %llu bytes at once, not %llu",
+    return Fault(Error::kOutOfMemory, "device '%s' allocates at most %llu bytes at once, not %llu",
                  physical_.properties.deviceName,
                  static_cast<unsigned long long>(limits_.allocation_bytes),
                  static_cast<unsigned long long>(bytes));

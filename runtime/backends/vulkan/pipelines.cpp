@@ -69,7 +69,8 @@ Fault VulkanPipelines::make_cache() {
       kept_checksum_ = Checksum64::of(data.data(), data.size());
       return {};
     }
-    kept_.report(Status(Error::kIo, "the driver does not take the pipelines that it gave"));
+    kept_.report(
+        Status(Error::kIo, "the driver does not accept the pipelines that it compiled itself"));
     info.initialDataSize = 0;
   }
   LAZYRT_VK_RETURN_IF_ERROR(api, CreatePipelineCache, device_.handle(), &info, nullptr, &cache_);

@@ -127,7 +127,7 @@ Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
         memory_.find(operand.address, bytes, &range.place).with_context("operand of %s", op_));
     range.begin = reinterpret_cast<uintptr_t>(operand.address);
     if ((range.begin & 3) != 0)
-      return Fault(Error::kInvalidArgument, "%s: an operand that begins within a word", op_);
+      return Fault(Error::kInvalidArgument, "%s: an operand begins in the middle of a word", op_);
     range.end = range.begin + bytes;
     if (command.pipeline != VK_NULL_HANDLE) {
       const uint64_t rest = range.place.offset & mask;

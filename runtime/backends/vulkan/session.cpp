@@ -291,7 +291,7 @@ void VulkanSession::drain() {
 }
 
 Fault VulkanSession::finish() {
-  if (is_lost_) return Fault(Error::kInternal, "the device is lost: make the backend anew");
+  if (is_lost_) return Fault(Error::kInternal, "the device is lost: create the backend again");
   FirstFault first;
   first.add(wait_for_all());
   // What was submitted before the error is still running.

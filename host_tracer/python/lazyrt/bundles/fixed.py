@@ -107,7 +107,7 @@ def describe(value, path):
     if name in _OF_TORCH:
         return _fixed(name, str(value))
     if isinstance(value, getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", ())):
-        raise Opaque(path, "a module is no argument: make it a part of the exported module, or export a function that calls it")
+        raise Opaque(path, "a module cannot be an argument: make it a part of the exported module, or export a function that calls it")
     found = _describe_builtin(value, name, path)
     if found is None:
         raise Opaque(path, f"a {name} cannot be compared from call to call")

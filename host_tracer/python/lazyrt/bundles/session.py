@@ -59,7 +59,7 @@ def _reopen(source: Any, limits: _Limits, settings: _Settings, info: dict[str, s
     """What was pickled."""
     program = _open(source, limits, settings)
     if program.info != info:
-        raise InputError(f"{source} is another bundle than when the program was pickled")
+        raise InputError(f"{source} has changed since the program was pickled")
     program._set_states(states)
     return program
 
@@ -385,7 +385,7 @@ def _finish_numpy(info: TensorInfo, array: Any) -> Any:
 def _refuse_autocast() -> None:
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
-        raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
+        raise InputError("torch.autocast is on: the program would compute in another precision under it, but the bundle does not. Call it under "
                          "torch.autocast('cpu', enabled=False)")
 
 

@@ -195,8 +195,8 @@ class Mismatch(Exception):
 
 
 def match(description, value, found, path="", arguments=False):
-    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested otherwise than described, or holds other
-    constants; a result's description may lack attributes of its objects."""
+    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested differently than described, or holds other constants;
+    a result's description may lack attributes of its objects."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value

@@ -39,7 +39,8 @@ class LiftedMemory:
             return tensor
         base, lifted = known
         if tensor.dtype != base.dtype:
-            raise Error(f"the model has memory that it writes computed values into as {base.dtype} and as {tensor.dtype}: convert values, or write into a clone()",
+            raise Error(f"the model writes computed values into memory that it has both as {base.dtype} and as {tensor.dtype}: convert values, or "
+                        f"write into a clone()",
                         "unsupported")
         same = tensor.shape == base.shape and tensor.stride() == base.stride()
         if same and tensor.storage_offset() == base.storage_offset():
@@ -51,5 +52,6 @@ class LiftedMemory:
         begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
         for address, (base, _) in self.lifted.items():
             if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:
-                raise Error("the model writes computed values into memory of which it has a part as a tensor of its own (by NumPy or DLPack): make it a view, whole[4:]",
+                raise Error("the model writes computed values into memory, and a part of this memory is a separate tensor (by NumPy or DLPack): "
+                            "make that part a view, whole[4:]",
                             "unsupported")

@@ -183,7 +183,7 @@ class CaptureMode(TorchFunctionMode):
                 raise Error(f"the model writes into several tensors by one call ({name}{', out=' if out is not None else ''}): {how}", "unsupported")
             for target in _tensors_in(targets):
                 if out is not None and not target.numel():
-                    raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
+                    raise Error("the model gives a function an empty tensor to resize (out=): use what the function returns, without out", "unsupported")
                 if not is_lazy(target):
                     self._memory.lift(target)
 
@@ -286,7 +286,7 @@ class CaptureMode(TorchFunctionMode):
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")
         if _tracer.memory_of(value) in map(_tracer.memory_of, self._kept.values()):
-            raise Error("the model makes two tensors that it keeps one by .data = ...: copy the values, a.data.copy_(b)", "unsupported")
+            raise Error("the model makes two of its tensors share memory by .data = ...: copy the values instead, a.data.copy_(b)", "unsupported")
         with torch.no_grad():
             tensor.set_(value.detach())
         return None

@@ -47,7 +47,7 @@ class SizedCaptures:
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
         if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
-            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample")
+            raise ExportError(f"{where}the program's results are nested differently, or hold other texts or constants, than with the sample")
         errors = [finding for finding in trace.findings if finding["severity"] == "error"]
         if errors:
             raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
@@ -89,8 +89,8 @@ class SizedCaptures:
 
     @staticmethod
     def _refuse_what_is_kept(where):
-        raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
-                          "is not supported yet")
+        raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: this is not supported "
+                          f"yet where extents vary")
 
     def _is_remembered(self, example, trace, run):
         """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""

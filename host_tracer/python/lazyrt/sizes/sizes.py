@@ -246,7 +246,7 @@ class Sizes:
 def _stretched(size, wanted):
     """`wanted` positions of `size`, from the first to the last."""
     if size == 0:
-        raise InputError("a dim without elements cannot be resized: give a sample that has some")
+        raise InputError("an empty dim cannot be resized: give a sample with elements in it")
     return (torch.arange(wanted, dtype=torch.float64) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
 
 
@@ -288,7 +288,7 @@ def _by_input(dynamic, example):
             items = spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, (tuple, list)) else None
             inside = [name for name in names if name.startswith(path + ".")]
             if items is None or not inside:
-                raise InputError(f"dynamic names '{path}', which is no input; the inputs are {', '.join(sorted(names))}")
+                raise InputError(f"dynamic names '{path}', which is not an input; the inputs are {', '.join(sorted(names))}")
             for key, item in items:
                 walk(f"{path}.{key}", item)
 
@@ -338,7 +338,7 @@ def _symbol_of(place, name, value):
         return _derived(place, value)
     if named is not None and hasattr(value, "min") and hasattr(value, "max"):
         return Symbol(named, max(int(value.min), 1), _bound(value.max)), 1, 0
-    raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim")
+    raise InputError(f"{place}: {value!r} is neither a name, nor a (name, least, most[, multiple]), nor a torch.export.Dim")
 
 
 def _bound(value):
@@ -357,7 +357,7 @@ def _said(text):
         return text, 1, 0
     factor, name, sign, offset = found.groups()
     if factor and int(factor) < 1:
-        raise InputError(f"'{text}' is no extent: the factor has to be 1 or more")
+        raise InputError(f"'{text}' is not an extent: the factor has to be 1 or more")
     return name, int(factor or 1), int(offset or 0) * (-1 if sign == "-" else 1)
 
 
@@ -371,5 +371,5 @@ def _derived(place, value):
     """The Symbol "w" from 5 to 9, 2 and 1 of 2 * Dim("w", 5, 9) + 1."""
     root, line = value.root, _line_of(value)
     if line is None:
-        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1")
+        raise InputError(f"{place}: {value.__name__}: an expression of a Dim has to be a multiple plus a number, such as 2 * Dim(...) + 1")
     return Symbol(root.__name__, max(int(root.min), 1), _bound(root.max)), *line

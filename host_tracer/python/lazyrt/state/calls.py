@@ -187,7 +187,8 @@ class _Left:
         if path in self.snapshot.aside:  # nobody reads it there
             return
         if not can_put(self.snapshot, path):
-            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where nothing can be put in its place: keep it in an attribute or a list")
+            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where LazyRT cannot replace it: keep it in an "
+                              f"attribute or a list")
         self.names.numbers.add(path)
         name = self.names.of(path, lazy)
         self.writes.append((self.call.leaf(name, lazy), lazy))
@@ -214,8 +215,8 @@ class _Left:
         self._stand(tensor, self._content_of(tensor))
         name = self.names.of(path, tensor)
         if name in self.call.lifted:
-            raise ExportError(f"a call puts another tensor, computed from buffers or inputs, in the place of '{name}' (modules that are fused or made anew "
-                              "in a call): let the program do that before the export, by a first call")
+            raise ExportError(f"a call replaces '{name}' by another tensor, computed from buffers or inputs (as modules do that are fused or "
+                              f"rebuilt in a call): call the program once before the export, so that this has happened")
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
             self.call.written.add(name)

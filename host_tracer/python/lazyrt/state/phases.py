@@ -137,8 +137,9 @@ class Phases:
             before, known = known, self._learned()
             repeats = repeats + 1 if known == before else 0
             if repeats == 2:
-                raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), otherwise from call to call: the "
-                                  "export comes to no end of it. Decide by tensor arithmetic (torch.where), or by an argument")
+                raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), "
+                                  f"and takes a different path in every call, so the export would never end. Decide by tensor arithmetic "
+                                  f"(torch.where), or by an argument")
 
     def _learned(self):
         """What is known of the places, by which the next try differs from the last one."""
@@ -312,8 +313,7 @@ def _calls_until_repeat(eager, sample, names, most):
 
 def refuse_one_way(snapshot):
     for path, kind in snapshot.one_way:
-        raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
-                          "the program; make it a list, or an input")
+        raise ExportError(f"the program uses the {kind} '{path}', which cannot be rewound after the export's own calls: make it a list, or an input")
 
 
 def can_put(snapshot, path):
