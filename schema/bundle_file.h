@@ -66,7 +66,7 @@ constexpr uint64_t align_up(uint64_t n, uint64_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
 }
 
-/// What a value of these bytes takes in the arena. REQUIRES: no overflow.
+/// Returns the bytes that a value of this size takes in the arena. REQUIRES: no overflow.
 constexpr uint64_t room_of(uint64_t bytes) {
   return align_up(bytes + kBundleTailBytes, kBundleAlignment);
 }
@@ -147,7 +147,7 @@ class Checksum64 {
   uint64_t total_ = 0;
 };
 
-/// The checksum that belongs into prolog.prolog_checksum.
+/// Returns the checksum to store in prolog.prolog_checksum.
 inline uint64_t prolog_checksum(const BundleProlog& prolog) {
   return Checksum64::of(&prolog, kPrologChecked);
 }

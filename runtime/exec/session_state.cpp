@@ -412,7 +412,7 @@ void SessionState::replace_bound(BoundSession* next) {
   bound_->give_blocks();
 }
 
-/// What waited for the shapes that are bound now.
+/// Drops the pending inputs whose shapes are bound now.
 void SessionState::drop_moved() {
   for (size_t i = 0; i < pending_.size(); ++i) {
     if (pending_[i].shape == bound_->input(i).shape) drop_pending(i);

@@ -41,7 +41,7 @@ VulkanCache::Key VulkanCache::key_of(Kind kind, uint64_t bundle) const {
   return key;
 }
 
-/// One name for each device, kind and bundle: what a new driver or build writes replaces the old.
+/// Uses one name per device, kind and bundle, so that a new driver or build replaces the old file.
 void VulkanCache::path_of(Kind kind, uint64_t bundle, char (&path)[kLongestPath]) const {
   const uint64_t device = Checksum64::of(device_.device, sizeof(device_.device));
   if (kind == Kind::kPipelines) {

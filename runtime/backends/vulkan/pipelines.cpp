@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-/// Whether a driver's own header before its data says that it is for this device.
+/// Whether the header that the driver writes before its data names this device.
 bool is_of(const VkPhysicalDeviceProperties& device, Span<const uint8_t> data) {
   VkPipelineCacheHeaderVersionOne header;
   if (data.size() < sizeof(header)) return false;

@@ -39,7 +39,7 @@ class VulkanRefusals {
   /// REQUIRES: i < count().
   const char* name(size_t i) const { return names_[i]; }
 
-  /// The names, each with a zero behind it; returns how many bytes they are.
+  /// Writes the names, each followed by a zero; returns the number of bytes.
   size_t write(uint8_t (&bytes)[kMostBytes]) const {
     const Lock lock(mutex_);
     size_t size = 0;
@@ -50,7 +50,7 @@ class VulkanRefusals {
     }
     return size;
   }
-  /// Adds what write() gave. kIo: it gave something else.
+  /// Adds the names that write() wrote. kIo: these are not bytes that write() wrote.
   Fault read(Span<const uint8_t> bytes) {
     while (!bytes.empty()) {
       const void* end = std::memchr(bytes.data(), 0, bytes.size());

@@ -44,7 +44,8 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
   const Kernel* kernel = find_kernel(*node.op, KernelSlot::kVulkan, node.spec, &why);
   if (kernel == nullptr) return why;
   VulkanStore& store = session_.program().store();
-  const uint64_t held = store.held_bytes();  // others of the Program may add to it meanwhile
+  // Other sessions of the Program may add to it meanwhile.
+  const uint64_t held = store.held_bytes();
   PreparedKernel made;
   VulkanPreparation preparation = {session_.program()};
   if (kernel->prepare != nullptr)
@@ -62,7 +63,7 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
   return {};
 }
 
-/// In the last part, if there is room for its work, else in a part of its own.
+/// Adds the node to the last part if it has room for its work, else to a new part.
 Fault VulkanSegment::add_to_parts(const SegmentNode& node) {
   const auto rule = node.op->def->work == nullptr ? work_by_size : node.op->def->work;
   const auto& [attrs, inputs, outputs] = node.spec;
@@ -94,7 +95,7 @@ Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed) {
   return {};
 }
 
-/// The operands with the constants where we keep them.
+/// Lists the operands, constants at the places where we keep them.
 Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
   operands_.clear();
   for (const TensorView& operand : operands) LAZYRT_RETURN_IF_ERROR(operands_.append(operand));
@@ -103,7 +104,7 @@ Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
   return {};
 }
 
-/// *operands begin with the node's, and go on behind them.
+/// *operands begins with the node's operands; moves it behind them.
 Fault VulkanSegment::record(const Node& node, void* workspace, Span<const TensorView>* operands) {
   const RunContext context = {node.attrs, operands->subspan(0, node.inputs),
                               operands->subspan(node.inputs, node.outputs), workspace, &recorder_};

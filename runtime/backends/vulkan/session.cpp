@@ -115,7 +115,7 @@ Fault VulkanSession::submit(const VulkanSegment* segment) {
   return {};
 }
 
-/// Submits what is queued. Nothing follows if something has failed or the run is to be stopped.
+/// Submits what is queued. Submits nothing more if something has failed or the run has to stop.
 void VulkanSession::begin_submission() {
   const Fault fault = submit_long_work();
   if (!fault.ok()) {
@@ -124,7 +124,7 @@ void VulkanSession::begin_submission() {
     copies_.begin(error_word_);
     return drain();
   }
-  // Shaders may be writing it: it is read again when they have ended.
+  // Shaders may be writing the code now: it is read again when they have ended.
   const volatile uint32_t& code = error_mapped_->code;
   const bool has_failed = code != ErrorBlock::kNoError;
   const bool is_stopped = stop_ != nullptr && stop_->is_due();
@@ -133,14 +133,14 @@ void VulkanSession::begin_submission() {
   if (is_stopped) error_.add(stop_->status());
 }
 
-/// With two submissions under way the device has no pause between them, and others who use the
-/// queue wait for two at most.
+/// Two submissions at a time leave the device no pause between them, and other users of the queue
+/// wait for two at most.
 Fault VulkanSession::submit_long_work() {
   LAZYRT_RETURN_IF_ERROR(start_turn());
   return wait_for(&turns_[next_turn_]);
 }
 
-/// Room in the staging memory. REQUIRES: bytes <= kMostStaging.
+/// Finds room in the staging memory. REQUIRES: bytes <= kMostStaging.
 Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
   if (staging_bytes_ - staged_ < bytes) LAZYRT_RETURN_IF_ERROR(make_room(bytes));
   *offset = staged_;
@@ -148,7 +148,7 @@ Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-/// Finishes what uses the staging memory; it is twice as large from then on.
+/// Finishes the work that uses the staging memory, and doubles it.
 Fault VulkanSession::make_room(uint64_t bytes) {
   drain();
   const uint64_t wanted =
@@ -208,7 +208,7 @@ Fault VulkanSession::stage_readback(Readback* readback) {
   return copies_.copy(behind(staging_, staged), readback->from, readback->bytes);
 }
 
-/// What follows may write over what is to be read.
+/// Later work may overwrite what has to be read back.
 Fault VulkanSession::stage_readbacks() {
   for (size_t i = 0; i < readbacks_.size(); ++i) {  // to make room may finish all
     if (!readbacks_[i].is_staged) LAZYRT_RETURN_IF_ERROR(stage_readback(&readbacks_[i]));
@@ -244,7 +244,7 @@ Fault VulkanSession::start(VkFence fence) {
 
 Fault VulkanSession::flush() { return is_queued() ? start(VK_NULL_HANDLE) : Fault(); }
 
-/// With a fence, which is behind all that runs.
+/// Starts a turn with a fence, which comes after everything that runs.
 Fault VulkanSession::start_turn() {
   Turn& turn = turns_[next_turn_];
   if (turn.fence == VK_NULL_HANDLE) LAZYRT_RETURN_IF_ERROR(make_fence(&turn.fence));

@@ -53,8 +53,8 @@ struct AllocatorHooks {
 };
 
 struct LoadOptions {
-  /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB. Checking
-  /// the bundle takes no more either, or 16 MiB.
+  /// Most bytes that the arena and the states of any method of the bundle may take; 0 = 4 GiB.
+  /// Checking the bundle takes no more than this either, or than 16 MiB if that is more.
   uint64_t memory_limit = 0;
   /// Also checks the checksum of constants and samples (reads the whole file).
   bool check_data = false;
