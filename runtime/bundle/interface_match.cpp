@@ -1,4 +1,5 @@
-// Whether two methods can be called alike: the same interface and the same states.
+// Whether two methods can be called in the same way: they have the same interface and the same
+// states.
 
 #include <cstring>
 
@@ -46,7 +47,7 @@ Fault check_same_names(const fb::Method& method, const fb::Method& variant, cons
   return {};
 }
 
-/// Of the values that inputs or outputs are.
+/// The dtypes of the values behind inputs or outputs.
 DType dtype_at(const fb::Method& method, const NamedList& bindings, uint32_t i) {
   const auto* binding = static_cast<const fb::Binding*>(table_at(&method, bindings.field, i));
   return dtype_of(value_at(method, binding->value()).dtype());
@@ -98,7 +99,7 @@ Fault check_states(const fb::Method& method, const fb::Method& variant) {
   return {};
 }
 
-/// At equal values of the symbols the inputs have equal shapes.
+/// Equal values of the symbols have to give equal shapes of the inputs.
 Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
     const fb::Value& a = value_at(method, input_at(method, i).value());

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a session has of the device: its work in the order of the calls, which is submitted together
-// as late as possible, unless it is long (decisions/0004), and the staging memory of its copies.
+// A session's use of the device: its work in the order of the calls, which is submitted together
+// and as late as possible unless it is long (decisions/0004), and the staging memory for its
+// copies.
 
 #include "runtime/backends/vulkan/program.h"
 #include "runtime/backends/vulkan/recording.h"
@@ -14,7 +15,7 @@ class VulkanSegment;
 /// One thread at a time.
 class VulkanSession {
  public:
-  /// `stop`: of the session's runs; nullptr: they are not stopped.
+  /// `stop`: what stops the session's runs; nullptr: nothing does.
   VulkanSession(VulkanProgram* program, bool timed, const RunStop* stop,
                 const Allocator& allocator);
   VulkanSession(const VulkanSession&) = delete;
@@ -29,12 +30,12 @@ class VulkanSession {
   const void* error_word() const { return error_word_; }
   /// Whether times of nodes are asked for.
   bool is_timed() const { return timed_; }
-  /// Whether so much more work may be of the same submission.
+  /// Whether the same submission has room for this much more work.
   bool fits(Work work, Work more) const {
     return (work + more).steps() <= program_.device().submission_work();
   }
 
-  // As Device says. Behind an error they do nothing until `wait` returns it.
+  // These do what Device says. After an error they do nothing until `wait` returns it.
   Fault submit(const VulkanSegment* segment);
   Fault copy_in(void* to, const void* from, uint64_t bytes);
   Fault copy_out(void* to, const void* from, uint64_t bytes);
@@ -43,8 +44,8 @@ class VulkanSession {
   Fault wait(size_t* node);
 
  private:
-  /// Bytes that the host gets once all is done: from the device's memory itself, where it is mapped
-  /// and nothing is queued behind, else from the staging memory.
+  /// Bytes that the host gets once all is done: from the device's memory itself if that is mapped
+  /// and nothing is queued after it, else from the staging memory.
   struct Readback {
     uint8_t* to;
     const void* from;  ///< address of the device
@@ -53,7 +54,7 @@ class VulkanSession {
     bool is_staged;
   };
 
-  /// A fence, and whether a submission that has it was not waited for.
+  /// A fence, and whether a submission that uses it has not been waited for.
   struct Turn {
     VkFence fence = VK_NULL_HANDLE;
     bool is_running = false;
@@ -61,7 +62,7 @@ class VulkanSession {
 
   static constexpr uint64_t kNotRecorded = UINT64_MAX;
 
-  /// Copies between segments as they were recorded: a run that copies the same records nothing.
+  /// Copies between segments as they were recorded: a run with the same copies records nothing.
   struct CopyBatch {
     CopyBatch(VulkanProgram* program, const Allocator& allocator)
         : commands(program->device(), &program->pipelines(), &program->memory(), allocator) {}
@@ -73,7 +74,7 @@ class VulkanSession {
   bool is_running() const { return is_flushed_ || turns_[0].is_running || turns_[1].is_running; }
   bool is_queued() const { return !queued_.empty() || copies_.has_commands(); }
   bool is_idle() const { return !is_running() && !is_queued(); }
-  /// Makes recorded copies a command buffer behind what is queued.
+  /// Puts the recorded copies into a command buffer after what is queued.
   Fault end_copies();
   Fault add_batch();
   Fault stage(uint64_t bytes, uint64_t* offset);
@@ -113,8 +114,8 @@ class VulkanSession {
   Work queued_work_;                     ///< of segments
   List<const VulkanSegment*> segments_;  ///< queued or running
   List<Readback> readbacks_;
-  bool is_flushed_ = false;  ///< something runs that is behind the last fence
-  bool is_lost_ = false;     ///< the device, and with it all that was there
+  bool is_flushed_ = false;  ///< something runs that was submitted after the last fence
+  bool is_lost_ = false;     ///< the device is lost, with everything that was on it
   FirstFault error_;
   size_t error_node_ = 0;
   VulkanStatistics done_;  ///< since the last wait

@@ -1,4 +1,4 @@
-// Without states: instead of bundle/state_rules.cpp and exec/state_memory.cpp.
+// Replaces bundle/state_rules.cpp and exec/state_memory.cpp in a build without states.
 
 #include "runtime/exec/absent/left_out.h"
 #include "runtime/exec/state_memory.h"
