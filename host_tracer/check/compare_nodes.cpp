@@ -68,7 +68,7 @@ struct TappedRun {
     return {};
   }
 
-  /// Of a run that failed the last one that was tried.
+  /// Finds the variant that ran or, after a failed run, the last one that was tried.
   void find_variant(const Session& session) {
     const auto ran = session.variant();
     if (ran.ok()) {
@@ -201,7 +201,7 @@ class ValueComparer {
     line.worst = found.worst;
   }
 
-  /// A node of another exporter may do less or more than its pair does.
+  /// A node of another exporter version may do less or more than its pair does.
   static void compare_neighbours(const at::Tensor& ours, ValueId id, ExpectedValues& expected,
                                  Comparison* found) {
     for (const TraceValueId value : expected.neighbours(id)) {
@@ -216,7 +216,7 @@ class ValueComparer {
     }
   }
 
-  /// Finite elements within `relative` of the largest, others equal.
+  /// Checks finite elements within `relative` of the largest, and others for equality.
   void compare_relative(const at::Tensor& ours, const at::Tensor& eager,
                         ComparedValue& line) const {
     const Comparison strict = compare_results(ours, eager, {});

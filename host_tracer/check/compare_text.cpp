@@ -66,7 +66,7 @@ CompareJson value_json(const ComparedValue& value) {
   return json;
 }
 
-/// How many values were left out, by reason.
+/// Says how many values were left out, by reason.
 std::string left_out_text(const NodeComparison& comparison) {
   std::map<std::string, size_t> reasons;
   for (const ComparedValue& value : comparison.values) {

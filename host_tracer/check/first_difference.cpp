@@ -54,8 +54,8 @@ class Bisection {
     find_last_uses();
   }
 
-  /// The smallest k where the first k nodes give something else. All agree below `low`, `high` is
-  /// known, or taken, to differ.
+  /// Finds the smallest k for which the first k nodes give something else. Below `low` all agree;
+  /// `high` is known, or assumed, to differ.
   Outcome<size_t> run() {
     size_t low = 0, high = trace_.nodes.size();
     bool seen = false;
@@ -106,7 +106,7 @@ class Bisection {
     return cut;
   }
 
-  /// The program up to there; states are read with what they held before the call.
+  /// The program up to that node; states have the content from before the call.
   Trace beginning(size_t count, const std::vector<TraceValueId>& cut) const {
     Trace part = trace_;
     part.nodes.resize(count);

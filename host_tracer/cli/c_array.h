@@ -16,7 +16,7 @@ inline Failure no_array_name(const std::string& name) {
           "'" + name + "' cannot be the name of a C array: use letters, digits and _"};
 }
 
-/// Writes FOLDER/NAME.c and FOLDER/NAME.h of the bundle. REQUIRES: is_array_name.
+/// Writes FOLDER/NAME.c and FOLDER/NAME.h for the bundle. REQUIRES: is_array_name.
 Outcome<Done> write_c_array(const std::string& bundle, const std::string& name,
                             const std::string& folder);
 

@@ -30,7 +30,7 @@ std::string input_names(const Trace& trace) {
   return text;
 }
 
-/// Bounds as far as they were given: 0 where not.
+/// Bounds that were given; 0 for those that were not.
 struct Bounds {
   int64_t min = 0, max = 0, multiple = 1;
 };
@@ -95,7 +95,7 @@ InputShapes shapes_of(const SampleInputs& inputs) {
   return shapes;
 }
 
-/// The size of a symbol, on which its dims have to agree.
+/// Returns the size of a symbol, on which all of its dims have to agree.
 Outcome<int64_t> size_in(const NamedShapes& sample, const std::vector<const DynamicDim*>& dims,
                          const Trace& first) {
   int64_t size = 0;
@@ -117,7 +117,7 @@ Outcome<int64_t> size_in(const NamedShapes& sample, const std::vector<const Dyna
   return size;
 }
 
-/// What bounds a symbol without an upper bound, where it has several sizes.
+/// Derives bounds for a symbol without an upper bound if it has several sizes.
 void add_seen(const std::vector<int64_t>& sizes, Bounds* bounds) {
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   if (bounds->max > 0 || *least == *most) return;
@@ -125,7 +125,8 @@ void add_seen(const std::vector<int64_t>& sizes, Bounds* bounds) {
   bounds->max = *most;
 }
 
-/// Inputs of one dtype and rank, and of one size in dims that do not vary.
+/// Checks that inputs have the dtype and rank of the first sample's, and its size in dims that do
+/// not vary.
 Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, const Trace& first,
                            const DynamicShapes& shapes) {
   if (inputs.size() != first.inputs.size()) return invalid(name + " has other inputs");

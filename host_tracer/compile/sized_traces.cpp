@@ -25,7 +25,7 @@ int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
   return n;
 }
 
-/// Whether a later capture's bytes are some that there are already.
+/// Whether the bytes of a later capture are among those that exist already.
 bool is_same(const TraceValue& a, const TraceValue& b) {
   return a.leaf == b.leaf && a.dtype == b.dtype && a.shape == b.shape &&
          a.constant.data != nullptr && same_bytes(a.constant, b.constant);
@@ -66,7 +66,8 @@ class SizesCapture {
   }
 
  private:
-  /// A capture fails where the program itself raises, or takes no such sizes, and elsewhere.
+  /// Explains a failed capture: either the program itself raises, or does not take such sizes, or
+  /// something else failed.
   Failure explained(const std::string& sizes, const std::vector<SampleTensor>& inputs,
                     const Failure& failure) const {
     const bool refused = failure.error == Error::kInvalidArgument;
@@ -84,7 +85,7 @@ class SizesCapture {
   const DynamicShapes& shapes_;
 };
 
-/// What was captured at a sample's sizes, to be compared on its own inputs.
+/// The capture at a sample's sizes, to be compared on that sample's own inputs.
 Trace of_sample(const Trace& trace, const SampleInputs& inputs, size_t number) {
   Trace own = trace;
   own.sample_inputs = inputs;

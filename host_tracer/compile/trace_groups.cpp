@@ -147,7 +147,7 @@ Outcome<Done> check_interface(const Trace& a, const Trace& b, size_t sample) {
   return Done{};
 }
 
-/// Whether the program keeps it from call to call.
+/// Whether the program keeps the value from call to call.
 bool is_kept(const TraceValue& v) {
   return v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer ||
          v.leaf == LeafKind::kParameter;
@@ -162,7 +162,7 @@ TraceValueId find_leaf(const Trace& trace, const std::string& name) {
   return kNoTraceValue;
 }
 
-/// Where the trace keeps the state `like`, which it may lack so far.
+/// Where the trace keeps the state `like`; adds it if the trace lacks it so far.
 Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   TraceValueId leaf = find_leaf(trace, like.name);
   if (leaf == kNoTraceValue) {
@@ -183,7 +183,7 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   return TraceState{leaf, leaf};
 }
 
-/// A trace that took for a constant what another one writes is no trace of the program any more.
+/// A trace that treated as constant what another trace writes no longer describes the program.
 Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& written) {
   for (const AskedConstant& asked : trace.asked) {
     if (written.count(asked.name) == 0) continue;
@@ -207,7 +207,8 @@ Outcome<Done> check_names(const Trace& trace) {
   return Done{};
 }
 
-/// What one trace makes one tensor, and another one writes into, would be two states.
+/// If one trace makes two attributes the same tensor, and another one writes into it, they would
+/// wrongly be two states.
 Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   std::set<std::string> made_one;
   for (const Trace& trace : traces) made_one.insert(trace.made_one.begin(), trace.made_one.end());
@@ -223,13 +224,13 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   return Done{};
 }
 
-/// Whether it is the attribute, or lies in its list or dict.
+/// Whether the value is the attribute, or lies in its list or dict.
 bool is_of(const TraceValue& v, const std::string& attribute) {
   return v.name == attribute || v.name.starts_with(attribute + ".");
 }
 
-/// A shape, a layout or whether there is anything at all is read without a value of the graph, and
-/// a list as a whole.
+/// Shape, layout and existence of a tensor are read without a value of the graph, and a list is
+/// read as a whole.
 bool reads(const Trace& trace, const std::string& attribute) {
   const auto& names = trace.read_names;
   return std::any_of(names.begin(), names.end(),
@@ -246,7 +247,8 @@ bool has_state(const Trace& trace, const std::string& attribute) {
   });
 }
 
-/// What one trace sets and has no state for would not reach another one, which reads it.
+/// A value that one trace sets without having a state for it would not reach another trace that
+/// reads it.
 Outcome<Done> check_set(const std::vector<Trace>& traces) {
   for (const Trace& trace : traces) {
     for (const std::string& name : trace.set_names) {
@@ -267,8 +269,8 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
 
 using Traces = std::vector<const Trace*>;
 
-/// Attributes whose tensors calls of these traces, one after the other, may leave with other
-/// strides than the file's: what they make of such a tensor may have its strides.
+/// Attributes whose tensors these traces' calls, one after the other, may leave with other strides
+/// than the file's: tensors computed from them may inherit the strides.
 std::set<std::string> relaid_by(const Traces& traces) {
   std::set<std::string> names;
   for (const Trace* trace : traces) names.insert(trace->relaid.begin(), trace->relaid.end());
@@ -283,8 +285,8 @@ std::set<std::string> relaid_by(const Traces& traces) {
   return names;
 }
 
-/// How a tensor lies in memory is no part of a state. What a trace leaves to itself is its
-/// capture's to judge.
+/// A tensor's layout in memory is not part of a state. What a trace leaves for itself is checked by
+/// its capture.
 Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
   Traces all;
   for (const Trace& trace : traces) all.push_back(&trace);

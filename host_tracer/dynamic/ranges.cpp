@@ -13,7 +13,8 @@ constexpr size_t kMostRanges = 16;
 constexpr size_t kMostAsked = 800;  ///< paths
 constexpr int64_t kMostEven = 512;  ///< probes at even distances
 constexpr size_t kMostLines = 6;
-constexpr size_t kMostBeside = 16;  ///< numbers whose distance from a named island is tried
+/// How many numbers at the distance of a named island are tried.
+constexpr size_t kMostBeside = 16;
 
 class Finder {
  public:
@@ -41,7 +42,8 @@ class Finder {
       const size_t before = probe_count();
       if (!odd->empty()) {
         add_probes(*odd);
-        // Between two probes of one path there is no cut before a point of another one is a probe.
+        // Between two probes with the same path there is no cut until a point with another path is
+        // added as a probe.
         if (probe_count() == before) add_probes(beside_odd_);
         const bool is_new = symbols_.size() > 1 && lines_.size() <= kMostLines && add_line(*odd);
         if (probe_count() == before && !is_new) return none(text_of_odd(*odd));
@@ -50,7 +52,8 @@ class Finder {
       for (Line& line : lines_) look_between(&line);
       if (unsure_) return none(text_of_islands());
       if (probe_count() != before) continue;
-      // Where ranges are products, which one line each would not show, they have corners.
+      // If ranges depend on several symbols together, which single lines do not show, they have
+      // corners.
       const auto corners = lines_.size() > 1 ? try_corners() : Outcome<Done>(Done{});
       if (!corners.ok()) return corners.failure();
       if (gave_up()) return none(text_of_giving_up());
@@ -62,10 +65,11 @@ class Finder {
   }
 
  private:
-  /// Each symbol is looked at while the others are as at a point.
+  /// A line along each symbol, while the others stay as at a point.
   struct Line {
     SizePoint at;
-    std::vector<std::set<int64_t>> between;  ///< by symbol: probes beside those of all lines
+    /// Per symbol: probes in addition to those of all lines.
+    std::vector<std::set<int64_t>> between;
   };
 
   /// Whether it is new.
@@ -159,8 +163,8 @@ class Finder {
     return cut(line, symbol, middle, high);
   }
 
-  /// Where the same path comes again after another one, there may be more of such islands: the
-  /// symbol gets probes there as near to each other as its smallest island is wide.
+  /// If the same path occurs again after another one, there may be more such islands: adds probes
+  /// for the symbol as close to each other as its smallest island is wide.
   void look_between(Line* line) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       const int64_t width = smallest_island(*line, i), count = symbols_[i].count();
@@ -170,8 +174,8 @@ class Finder {
     }
   }
 
-  /// The width of the smallest stretch of one path between two of another; 0: there is none. Those
-  /// that could not be probed for are left out where the program names them.
+  /// The width of the smallest range of one path between two ranges of another; 0: there is none.
+  /// Islands too small to probe for are left out if the program names their ends.
   int64_t smallest_island(const Line& line, size_t symbol) {
     std::set<int64_t> all = cuts_[symbol];
     all.insert(0);

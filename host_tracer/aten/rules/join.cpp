@@ -72,7 +72,7 @@ void repeat_interleave_int(RuleContext& c) {
   c.set(c.reshape(c.expand(apart, copies), joined));
 }
 
-/// Position i as often as repeats[i] says; the repeats must be known.
+/// Repeats position i repeats[i] times; the repeats must be known.
 std::vector<int64_t> repeated_positions(RuleContext& c) {
   std::vector<int64_t> ids;
   const auto repeats = c.known_values(c.tensor("repeats"));

@@ -35,7 +35,7 @@ Patches read_patches(RuleContext& c, Pair extents) {
   return p;
 }
 
-/// [kernel elements * patches]: the place of each in the padded image.
+/// [kernel elements * patches]: the position of each element in the padded image.
 std::vector<int64_t> positions(const Patches& p) {
   std::vector<int64_t> ids;
   for (int64_t kh = 0; kh < p.kernel[0]; ++kh) {

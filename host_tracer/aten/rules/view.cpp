@@ -1,4 +1,4 @@
-// Views: reshapes, permutations, slices. A trace has them as copies.
+// Views: reshapes, permutations, slices. A trace holds them as copies.
 
 #include <algorithm>
 #include <numeric>
@@ -109,7 +109,7 @@ void select(RuleContext& c) {
   c.set(c.reshape(c.slice(x, axis, index, 1), c.out_shape()));
 }
 
-/// The parts lie one after the other; their sizes are those of the results.
+/// The parts follow each other; their sizes are those of the results.
 void split(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const int axis = c.has("dim") ? c.axis_arg("dim", x) : 0;
@@ -130,7 +130,7 @@ void unbind(RuleContext& c) {
   }
 }
 
-/// The dims go to the end and are flattened: there the diagonal has a step of C + 1.
+/// Moves the dims to the end and flattens them: there the diagonal has a step of C + 1.
 void diagonal(RuleContext& c) {
   ValueId x = c.tensor("self");
   const int r = c.rank(x);
