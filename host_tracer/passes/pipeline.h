@@ -18,8 +18,8 @@ using PassFunction = std::function<Outcome<size_t>(Graph&)>;
 struct Pass {
   std::string name;
   PassFunction run;
-  /// In the place of `run` on graphs of one program at several sizes, which have to stay alike, so
-  /// that what it does must not depend on sizes. No function: it is left out. Absent: `run`.
+  /// Replaces `run` on graphs of one program at several sizes, which have to stay alike, so its
+  /// changes must not depend on sizes. Empty function: the pass is left out. Absent: `run` is used.
   std::optional<PassFunction> run_at_sizes = {};
 };
 using Pipeline = std::vector<Pass>;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What ../lower does with calls that a trace cannot hold: others that it can are recorded instead.
-// Each function that starts with record_ pops the call's arguments and pushes its results; false:
-// another call, the stack is as it was.
+// How ../lower handles calls that a trace cannot hold: other calls that it can hold are recorded
+// instead. Each function that starts with record_ pops the call's arguments and pushes its results;
+// false: it does not handle this call, and the stack is unchanged.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>

@@ -162,7 +162,7 @@ class Settler {
     trace_.guards.push_back(std::move(guard));
   }
 
-  /// One value that is checked here and steers there is a guard.
+  /// A value that is checked here and decides the path there is a guard.
   static void merge(TraceGuard& known, const TraceGuard& guard) {
     if (known.check && !guard.check) known = guard;
   }
@@ -221,7 +221,7 @@ class Settler {
 
   // ------------------------------------------------------------ random numbers
 
-  /// Numbers that were drawn and reach no result are nobody's concern.
+  /// Drops findings about drawn numbers that do not reach any result.
   void drop_idle_draws(const std::vector<bool>& needed) {
     const auto is_idle = [&](const Finding& finding) {
       const auto draws = run_.draws.find(finding.message);

@@ -24,7 +24,7 @@ bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
 bool holds(CaptureSession& session, const at::Tensor& condition, const std::string& text,
            bool caught);
 
-/// While one lives, values that leave on this thread are for people only.
+/// While one lives, values read on this thread are for people only.
 class PeekScope {
  public:
   PeekScope();
@@ -36,8 +36,8 @@ class PeekScope {
   bool outer_;
 };
 
-/// Logs that the program goes on with a count which depends on inputs; answers the count.
-/// `count` is the lazy tensor (one integer) that the guard will compute.
+/// Logs that the program continues with a count that depends on inputs; returns the count. `count`
+/// is the lazy tensor (one integer) that the guard will compute.
 int64_t sync_count(CaptureSession& session, const at::Tensor& count, const std::string& what,
                    const std::string& text);
 
