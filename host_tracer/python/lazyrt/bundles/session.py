@@ -97,7 +97,7 @@ class TensorInfo:
 
 
 def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]:
-    """One TensorInfo for each input or output from those of the variants."""
+    """Joins the infos of all variants into one TensorInfo for each input or output."""
     return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)),
                        same[0].get("symbols", ())) for same in zip(*variants)]
 
@@ -333,7 +333,7 @@ def _is_torch(value: Any) -> bool:
 
 
 def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
-    """The array, of the input's dtype and shape; InputError where it is another."""
+    """Converts a value to an array of the input's dtype and shape; raises InputError if it has others."""
     if _is_torch(value):
         array = _torch_to_numpy(info, value)
         name = str(value.dtype).removeprefix("torch.")

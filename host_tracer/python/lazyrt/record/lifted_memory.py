@@ -1,4 +1,4 @@
-"""CPU memory that lazy values were written into: from then on it is a tensor of the graph."""
+"""CPU memory into which lazy values were written: from then on it is a tensor of the graph."""
 
 import torch
 
@@ -48,7 +48,7 @@ class LiftedMemory:
         return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
 
     def _refuse_overlap(self, storage):
-        """A part of lifted memory that begins elsewhere is not known by its address."""
+        """Lifted memory is found by its first address: a part of it that begins elsewhere would be missed."""
         begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
         for address, (base, _) in self.lifted.items():
             if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:

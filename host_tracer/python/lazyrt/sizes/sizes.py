@@ -62,7 +62,7 @@ class Extent(NamedTuple):
 
 
 class Sizes:
-    """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples, whose sizes bound a name without bounds."""
+    """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples; their sizes are the bounds of a name without bounds."""
 
     def __init__(self, dynamic, samples):
         self.symbols, self.dims = [], []
@@ -125,7 +125,7 @@ class Sizes:
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
     def point_of_another(self, example, which):
-        """The same of a sample beside the first, which `which` names; InputError also where it is of no size that is allowed, or has another one that does
+        """The same for a sample other than the first, which `which` names; InputError also if its size is not allowed, or if a size differs that does
         not vary."""
         for (name, tensor), (_, first), dims in zip(example.inputs, self.first.inputs, self.dims):
             if tensor.dtype != first.dtype:
@@ -161,8 +161,8 @@ class Sizes:
     # ---------------------------------------------------------------- what the program takes
 
     def find_relations(self, runs):
-        """Narrows the symbols to sizes that the program takes: runs(point) says whether it does, or why not. Symbols that have to be the same become
-        one. Gives notes."""
+        """Narrows the symbols to sizes that the program accepts: runs(point) says whether it does, or why not. Symbols that have to be equal become
+        one. Returns notes."""
         notes = []
         for name in [symbol.name for symbol in self.symbols]:
             index = next((i for i, symbol in enumerate(self.symbols) if symbol.name == name), None)
@@ -171,7 +171,7 @@ class Sizes:
         return notes + [note for index, symbol in enumerate(self.symbols) for note in self._narrow(index, symbol, runs)]
 
     def _join_equal(self, index, runs):
-        """Joins the symbols of the sample's size with which alone this one may change."""
+        """Joins the symbols of equal size in the sample without which this symbol cannot change."""
         here, symbol = self.sample[index], self.symbols[index]
         group = [i for i, size in enumerate(self.sample) if size == here and i >= index]
         size = next((s for s in (here + symbol.multiple, here - symbol.multiple, symbol.most, symbol.least) if s != here and all(
@@ -201,7 +201,7 @@ class Sizes:
 
     def _narrow(self, index, symbol, runs):
         def tried(multiple):
-            """Why one of some sizes of that multiple is refused; None where all are taken."""
+            """Why a size of that multiple is refused; None if all are accepted."""
             least, most = symbol.within(multiple)
             if least > most:
                 return "there is none"
@@ -218,7 +218,7 @@ class Sizes:
         first = tried(symbol.multiple)
         if first is None:
             return []
-        # Where only sizes below the sample's are refused, it is a value of the sample that they do not fit, and no multiple.
+        # If only sizes below the sample's are refused, they do not fit a value of the sample; that is not a multiple.
         above = range(self.sample[index] + symbol.multiple, min(self.sample[index] + 8 * symbol.multiple, symbol.most + 1), symbol.multiple)
         if above and not any(runs([*self.sample[:index], size, *self.sample[index + 1:]]) for size in above):
             raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
@@ -235,11 +235,11 @@ class Sizes:
         return [_tracer.DimSymbol(symbol.name, symbol.least, symbol.most, symbol.multiple) for symbol in self.symbols]
 
     def fit_points(self):
-        """Sizes that say how numbers depend on the symbols."""
+        """Sizes that show how numbers depend on the symbols."""
         return _tracer.fit_points(self.native())
 
     def check_points(self):
-        """Sizes at which the bundle runs beside the program, without the sample's."""
+        """Sizes, without the sample's, at which the bundle runs beside the program."""
         return [point for point in _tracer.check_points(self.native(), _CHECKED, 1) if list(point) != self.sample]
 
 
@@ -271,7 +271,7 @@ def _check_bounds(symbol):
 
 
 def _by_input(dynamic, example):
-    """{name of an input: what is said of its dims}, of a dict by argument, a tuple by position, nested as the arguments are."""
+    """{name of an input: what the caller says about its dims}, from a dict by argument or a tuple by position, nested as the arguments are."""
     names, found = {name for name, _ in example.inputs}, {}
     if isinstance(dynamic, (tuple, list)):
         parameters = [parameter["name"] for parameter in example.parameters]
@@ -362,7 +362,7 @@ def _said(text):
 
 
 def _line_of(value):
-    """(factor, offset) of what is made of a Dim; None where it is no multiple with a number added."""
+    """(factor, offset) of an expression of a Dim; None if it is not a multiple plus a number."""
     zero, one, two = value.fn(0), value.fn(1), value.fn(2)
     return (int(one - zero), int(zero)) if two - one == one - zero and one - zero >= 1 else None
 

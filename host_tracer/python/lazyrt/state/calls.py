@@ -22,7 +22,7 @@ def _carrier(lazy):
 
 
 class Call:
-    """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it left."""
+    """One call inside a capture: replaces the phase's symbolic tensors by lazy ones, and collects what the program leaves behind."""
 
     def __init__(self, phases, phase, lifted):
         """`lifted`: name -> lazy tensor of the registered parameters and buffers."""
@@ -48,7 +48,7 @@ class Call:
         return [*self.lifted.values(), *(self.leaves[name] for name in self.originals)]
 
     def add_leaf(self, name, tensor):
-        """A state: `tensor` is what it holds before the call."""
+        """Adds a state; `tensor` is its content before the call."""
         self.leaves[name] = _tracer.add_state(name, tensor)
         self.types[name] = (tensor.shape, tensor.dtype)
         return self.leaves[name]
@@ -70,14 +70,15 @@ class Call:
 
     @torch.no_grad()
     def as_returned(self, output):
-        """A result as it is now: what lies in the memory of a state will have another value when the call has ended."""
+        """A result with its current value: if it shares memory with a state, its value will have changed when the call has ended."""
         if not is_lazy(output) or _tracer.memory_of(output) not in {_tracer.memory_of(tensor) for tensor in self.kept()}:
             return output
         return output.clone()
 
     @torch.no_grad()
     def end(self, tensors, mode):
-        """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program left them."""
+        """Writes what the program left behind into states. Returns the Phase that follows. `tensors`: the registered tensors as the program left
+        them."""
         given = [*self.lifted.items(), *((name, self.leaves[name]) for name in self.originals)]
         self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
@@ -93,7 +94,7 @@ class Call:
         return following
 
     def _put_back_registered(self, tensors):
-        """self.buffer = value: into the buffer where it has its type, else into its place."""
+        """self.buffer = value: writes the value into the buffer if the types agree, else puts it in the buffer's place."""
         for name in tensors:
             before, original = self.lifted[name], self.registered[name]
             if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
@@ -109,8 +110,8 @@ class Call:
                 self.phases.program.put(name, tensor)
 
     def _keep_old(self, written, replaced):
-        """Whoever else holds what registered places held goes on to hold it: `written` are about to get other values. What takes such a place and lies in
-        others, too, is entangled with them."""
+        """Other holders of a registered tensor keep its old value: `written` are about to get new ones. A tensor that takes such a place and has
+        other holders, too, is entangled with them."""
         snapshot = self.phases.look()
         held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *snapshot.tensors) if is_lazy(tensor)]
         self._entangle([*((self.phases.names.of(path, tensor), memory) for path, tensor, memory in held),
@@ -121,7 +122,7 @@ class Call:
             snapshot.restore(replacing(stands_for))
 
     def _entangle(self, memories):
-        """(name, memory) of states: those that share theirs see each other's writes in eager, and not in the graph."""
+        """Notes (name, memory) of states: states that share memory see each other's writes in eager, but not in the graph."""
         sharing = collections.defaultdict(set)
         for name, memory in memories:
             sharing[memory].add(name)
@@ -206,7 +207,7 @@ class _Left:
             self._stand(tensor, _tracer.sample_of(tensor))
 
     def _stand(self, tensor, other):
-        """The other takes its place, with the attributes that it was given."""
+        """Puts `other` in the place of the tensor, with the attributes that the tensor was given."""
         self.stands_for[id(tensor)] = other
         self.stands_for[id(tensor.__dict__)] = other.__dict__
 
@@ -229,7 +230,7 @@ class _Left:
             self.call.entangled |= {name, *sharing.intersection(self.call.lifted)}
 
     def _sharing(self, tensor):
-        """Names of registered tensors and paths of others that lie in its memory: they see each other's writes, states do not."""
+        """Names of registered tensors, and paths of others, that share its memory: they see each other's writes, states do not."""
         if self.by_memory is None:
             self.by_memory = collections.defaultdict(list)
             for name, other in (*self.call.lifted.items(), *self.snapshot.tensors):
@@ -262,7 +263,7 @@ class _Left:
         return then.content != now.content and (before is tensor or not torch.equal(before, tensor))
 
     def _content_of(self, lazy):
-        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
+        """The tensor that represents a state in the next phase: phase() fills it with the sample's values."""
         made = torch.zeros(lazy.shape, dtype=lazy.dtype)
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
@@ -283,7 +284,7 @@ class _Left:
 
 
 def _pass_for(lazy, original):
-    """Makes a lazy tensor look like the one that it replaces: attributes that it was given, class, what autograd knows of it."""
+    """Makes a lazy tensor look like the one that it replaces: its attributes, its class, its autograd state."""
     lazy.__dict__ = original.__dict__
     if isinstance(original, torch.nn.Parameter):
         lazy.__class__ = type(original)
