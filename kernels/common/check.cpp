@@ -7,7 +7,7 @@ namespace {
 
 using ll = long long;
 
-/// Elements with zero extents counted as one fit kMaxTensorBytes, so strides never overflow either.
+/// The extents, with zeros counted as one, fit kMaxTensorBytes, so strides never overflow either.
 Fault check_size(Word op, Word role, int index, DType dtype, const Shape& shape) {
   if (dtype_bits(dtype) % 8 != 0) {
     return Fault(Error::kUnsupported, "%s: %s %d is %s, a type that no kernel computes on yet", op,

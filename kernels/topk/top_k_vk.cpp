@@ -12,7 +12,7 @@ extern const Shader top_k_shader;
 namespace {
 
 constexpr int64_t kLongestRow = 4096;
-/// Comparisons in one dispatch, far below what a driver's watchdog stops.
+/// Most comparisons in one dispatch, far below what makes a driver's watchdog act.
 constexpr int64_t kMostSteps = int64_t{1} << 34;
 /// As in top_k.cpp: ATen sorts the results even without `sorted` if few are wanted.
 constexpr int64_t kFew = 64;

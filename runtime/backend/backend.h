@@ -1,7 +1,7 @@
 #pragma once
 
-// The backend interface: how a session finds a kernel for each node and what services it gives
-// them.
+// The backend interface: how a session finds a kernel for each node, and which services it gives
+// kernels.
 
 #include "runtime/backend/device.h"
 #include "runtime/core/counted_memory.h"
@@ -25,13 +25,13 @@ struct BackendOptions {
   /// The one that is opened: it may be part of something larger, which its owner keeps alive.
   const Backend* backend = nullptr;
   bool profile = false;  ///< Device::times will be called
-  /// Of the run that submits a segment: a device may ask it before it begins more of what is
-  /// queued, and do none of it if it is due. `wait` returns its status then. nullptr: runs are not
-  /// stopped.
+  /// What stops the run that submits a segment. A device may ask it before it begins more of the
+  /// queued work; if the run is due to stop, the device does none of it, and `wait` returns the
+  /// status. nullptr: runs are not stopped.
   const RunStop* stop = nullptr;
 };
 
-/// For whom a store of packed constants is made.
+/// The program for which a store of packed constants is made.
 struct WeightOptions {
   Allocator allocator;               ///< the Program's
   uint64_t constant_bytes = 0;       ///< of all constants of the Program
@@ -55,9 +55,9 @@ struct Backend {
   /// as BackendOptions::weights. Safe to use from several sessions on several threads. nullptr =
   /// none.
   Fault (*open_weights)(const WeightOptions& options, void** weights) = nullptr;
-  /// Called when the Program goes, after all its sessions.
+  /// Called when the Program is destroyed, after all its sessions.
   void (*close_weights)(void* weights) = nullptr;
-  /// Most bytes that such a store comes to hold; nullptr = 0.
+  /// The most bytes that such a store can grow to; nullptr = 0.
   uint64_t (*most_weight_bytes)(uint64_t constant_bytes) = nullptr;
   /// Asked in order when select finds nothing (e.g. cpu falls back to reference); may be nullptr.
   const Backend* fallback = nullptr;
