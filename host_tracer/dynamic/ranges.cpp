@@ -203,10 +203,10 @@ class Finder {
     return smallest;
   }
 
-  /// Whether the program names both ends of an island (`n == 16000`, `256 <= n < 258`). Then it is
-  /// taken for the only one of its kind unless there is another at its multiples, or as far from it
-  /// as another of the program's numbers says (`n % 32000 == 16000`): these get probes, and what is
-  /// found there has no name.
+  /// Whether the program names both ends of an island (`n == 16000`, `256 <= n < 258`). Then the
+  /// island is taken for the only one of its kind unless there is another at its multiples, or as
+  /// far from it as another of the program's numbers says (`n % 32000 == 16000`): these sizes get
+  /// probes, and an island found there has no name.
   bool look_beside(size_t symbol, int64_t begin, int64_t end) {
     const DimSymbol& of = symbols_[symbol];
     const int64_t first = of.nth(begin), last = of.nth(end - 1);
@@ -227,7 +227,7 @@ class Finder {
     return true;
   }
 
-  /// By symbol: how many of its cuts lie at or below the point.
+  /// For each symbol: how many of its cuts lie at or below the point.
   std::vector<size_t> range_of(const SizePoint& point) const {
     std::vector<size_t> range;
     for (size_t i = 0; i < point.size(); ++i) {
@@ -238,8 +238,8 @@ class Finder {
     return range;
   }
 
-  /// A point whose path is not that of another one in its range, which is beside_odd_ then; empty:
-  /// there is none.
+  /// Finds a point whose path differs from that of another point in its range, which becomes
+  /// beside_odd_; empty: there is none.
   Outcome<SizePoint> find_unexplained(const std::vector<SizePoint>& seen) {
     std::map<std::vector<size_t>, std::pair<SizePath, SizePoint>> of_range;
     const auto is_odd = [&](const SizePoint& point, const SizePath& path) {
@@ -291,7 +291,7 @@ class Finder {
     return all;
   }
 
-  /// Ranges of one path that are neighbours along a symbol become one, as long as there are such.
+  /// Merges ranges of one path that are neighbours along a symbol, as long as there are any.
   std::vector<std::vector<DimSymbol>> merged(std::vector<std::vector<DimSymbol>> all) const {
     std::map<std::vector<size_t>, const SizePath*> of_range;
     for (const auto& [point, path] : paths_) of_range.emplace(range_of(point), &path);
@@ -314,7 +314,7 @@ class Finder {
     return all;
   }
 
-  /// Whether the other range is the next one along one symbol, and the same in the others.
+  /// Whether the other range is the next one along one symbol, and the same along all others.
   static bool join(std::vector<DimSymbol>* range, const std::vector<DimSymbol>& other) {
     std::optional<size_t> apart;
     for (size_t i = 0; i < range->size(); ++i) {

@@ -44,7 +44,8 @@ std::string module_of(std::string parameter) {
   return dot == std::string::npos ? "" : parameter.substr(0, dot);
 }
 
-/// C++ does not say which module runs: a node that reads a module's parameter is taken for its.
+/// C++ does not say which module runs: a node that reads a module's parameter is assigned to that
+/// module.
 void name_modules(Trace& trace) {
   for (TraceNode& node : trace.nodes) {
     if (!node.source.module_path.empty()) continue;
@@ -151,7 +152,7 @@ class KeepBuffers {
 
   void restore() {
     const at::NoGradGuard no_grad;
-    // Versions do not tell: norms write their statistics without a new one.
+    // Versions do not show this: norms write their statistics without changing them.
     for (const Saved& saved : saved_) {
       if (!at::equal(saved.buffer, saved.copy)) saved.buffer.copy_(saved.copy);
     }
@@ -165,7 +166,7 @@ class KeepBuffers {
   std::vector<Saved> saved_;
 };
 
-/// The program's object after each call. What the first call alone changes is settled.
+/// Watches the program's object after each call. A change by the first call only counts as settled.
 class MemberWatch {
  public:
   explicit MemberWatch(const CppProgram& program) : program_(program) {}

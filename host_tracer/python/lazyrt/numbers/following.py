@@ -62,7 +62,7 @@ def _best_of(function, compare):
 
 
 def _of_carriers(function, compute):
-    """A function of math that accepts carriers. If it raises, a check requires that other inputs raise as well."""
+    """A function of math that accepts carriers. Whether it raises is checked at run time."""
     @functools.wraps(function)
     def call(*args):
         if len(args) != 1 or not isinstance(args[0], Carrier):
