@@ -38,7 +38,7 @@ constexpr uint32_t kBundleMaxSizedMethods = 64;
 constexpr uint32_t kBundleMaxOperands = 65536;
 /// Longest name: of a part of the interface, a value, an operator, a module or a source file.
 constexpr uint32_t kBundleMaxNameBytes = 4096;
-/// Longest other text, but for the values of Bundle.info, which are read once each.
+/// Longest text that is not a name, except the values of Bundle.info, which are read once each.
 constexpr uint32_t kBundleMaxTextBytes = 65536;
 
 /// The first bytes of the file. All offsets count from the start of the file.

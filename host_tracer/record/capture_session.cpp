@@ -453,8 +453,8 @@ void CaptureSession::report_write(const Watched& leaf) {
   findings_.push_back(std::move(finding));
 }
 
-/// Looks for two leaves over one memory, from before the call or made by set_ in it: a write into
-/// one does not show in the other.
+/// Looks for two leaves that share memory, since before the call or because of set_ in it: a write
+/// into one does not show in the other.
 void CaptureSession::look_for_aliases(const Watched& written) {
   const auto report_other = [&](const LeafNode& other) {
     Finding finding;

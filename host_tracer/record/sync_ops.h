@@ -19,7 +19,7 @@ bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::
 bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
                       torch::jit::Stack* stack);
 
-/// Answers whether the condition (one element) holds; the caller raises where it does not. That is
+/// Returns whether the condition (one element) holds; the caller raises where it does not. That is
 /// a check, but a guard where the program catches it and goes on.
 bool holds(CaptureSession& session, const at::Tensor& condition, const std::string& text,
            bool caught);

@@ -55,9 +55,9 @@ struct Device {
   /// aligned to kAlignment.
   size_t alignment = kAlignment;
 
-  /// Memory of the space; any thread. kOutOfMemory. Where the host has it, too, and all nodes run
-  /// on the device, the host's arena is that of the space: inputs, outputs and states are copied by
-  /// nobody.
+  /// Allocates memory of the space; from any thread. kOutOfMemory. If the host has that memory,
+  /// too, and all nodes run on the device, both have one arena: inputs, outputs and states are not
+  /// copied.
   Fault (*allocate)(void* program, uint64_t bytes, SpaceBlock* block) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
 

@@ -589,7 +589,7 @@ std::vector<Break> breaks() {
        }},
       {"methods.variants", "fewer literals", kBad, "0 literals, the method has 1",
        [](auto& p) { add_variant(p).literals.clear(); }},
-      {"methods.variants", "a literal elsewhere", kBad, "literal 'count' is not the method's",
+      {"methods.variants", "a literal elsewhere", kBad, "literal 'count' differs from the method's",
        [](auto& p) { add_variant(p).literals[0]->position = 1; }},
       {"methods.variants", "a state more", kBad, "1 states, the method has 0",
        [](auto& p) { add_state(add_variant(p)); }},
@@ -600,12 +600,13 @@ std::vector<Break> breaks() {
          add_state(add_variant(p)).name = "total";
        }},
       {"methods.variants", "a state of another first content", kBad,
-       "state 'count' is not the method's",
+       "state 'count' differs from the method's",
        [](auto& p) {
          add_state(p);
          add_state(add_variant(p)).initial = -1;
        }},
-      {"methods.variants", "a state of another type", kBad, "state 'count' is not the method's",
+      {"methods.variants", "a state of another type", kBad,
+       "state 'count' differs from the method's",
        [](auto& p) {
          add_state(p);
          const int id = add_state(add_variant(p)).value;

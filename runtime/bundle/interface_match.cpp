@@ -71,7 +71,7 @@ Fault check_literals(const fb::Method& method, const fb::Method& variant) {
     const fb::Literal& a = literal_at(method, i);
     const fb::Literal& b = literal_at(variant, i);
     if (a.position() == b.position() && a.dtype() == b.dtype()) continue;
-    return bad_bundle("literal '%.40s' is not the method's in position and dtype",
+    return bad_bundle("literal '%.40s' differs from the method's in position or dtype",
                       text_of(b.name()));
   }
   return {};
@@ -93,7 +93,7 @@ Fault check_states(const fb::Method& method, const fb::Method& variant) {
         same_initial(method, a.initial(), variant, b.initial())) {
       continue;
     }
-    return bad_bundle("state '%.40s' is not the method's in type and first content",
+    return bad_bundle("state '%.40s' differs from the method's in type or first content",
                       text_of(b.name()));
   }
   return {};

@@ -21,8 +21,8 @@ class ProgramState {
   uint64_t bytes = 0;
   Allocator allocator;  ///< of the state itself, too
   MappedFile file;      ///< unmapped with the state
-  /// Takes memory from `allocator` for what sessions share, including why nodes run on another
-  /// backend than theirs.
+  /// Takes memory from `allocator` for what sessions share, such as the texts that say why nodes
+  /// run on a fallback.
   mutable ProgramMemory memory{&allocator};
   /// What backends share between the sessions of this program, by Backend*.
   mutable SharedObjects shared;

@@ -23,7 +23,7 @@ class Copies {
   /// saying so, by the operator that says so. False, and nothing is called, for all others.
   static bool call_as_view(const c10::OperatorName& op, Stack& stack);
 
-  /// A run of the program begins: on CPU tensors to learn, or on lazy ones.
+  /// Begins a run of the program: on CPU tensors, to learn what copies, or on lazy tensors.
   void begin(at::Device device);
   /// The result of such a call with these arguments, sharing memory as it would on the CPU.
   at::Tensor take(const Stack& arguments, const at::Tensor& result);
