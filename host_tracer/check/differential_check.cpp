@@ -49,7 +49,7 @@ struct Subject {
 };
 
 /// One call of the program and of the bundle.
-struct CheckedCall {
+struct PairedCall {
   std::vector<SampleTensor> inputs;
   std::string how;  ///< "the sample", "altered inputs (floats x 30)"
   bool reset = false;
@@ -58,7 +58,7 @@ struct CheckedCall {
   bool late = false;  ///< in a row of calls that goes on as long as it can
 };
 
-enum class CallEnd {
+enum class PairEnd {
   kCompared,
   kLeftOut,    ///< the states of both may no longer be equal: the next call needs a reset
   kDifferent,  ///< the report has it
@@ -198,12 +198,12 @@ class Checker {
     const size_t calls = allowed_ || is_beside ? 1 : stateless_ ? 2 : kCallsInARow;
     left_ = budget_of(index);
     for (size_t i = 0; i < calls; ++i) {
-      CheckedCall step{subject.sample, name_of(index), i == 0, false};
+      PairedCall step{subject.sample, name_of(index), i == 0, false};
       if (i > 0) step.how = "call " + std::to_string(i + 1) + " in a row on the sample";
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
-      if (*end == CallEnd::kDifferent) return Done{};
-      if (*end == CallEnd::kLeftOut) break;
+      if (*end == PairEnd::kDifferent) return Done{};
+      if (*end == PairEnd::kLeftOut) break;
     }
     if (report_.level == CheckLevel::kFull) return check_altered(index);
     return Done{};
@@ -244,13 +244,13 @@ class Checker {
         break;
       }
       const bool reset = !stateless_ && (i % 2 == 0 || !in_step);
-      CheckedCall step{samples_of(cases[i].tensors), "", reset, true,
-                       cases[i].programs == AlteredFor::kGaps};
+      PairedCall step{samples_of(cases[i].tensors), "", reset, true,
+                      cases[i].programs == AlteredFor::kGaps};
       step.how = "altered inputs (" + cases[i].how + ")" + (reset ? "" : " after other calls");
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
-      if (*end == CallEnd::kDifferent) return Done{};
-      in_step = *end == CallEnd::kCompared;
+      if (*end == PairEnd::kDifferent) return Done{};
+      in_step = *end == PairEnd::kCompared;
       if (in_step) answered.push_back(&cases[i]);
     }
     return check_last_row(index, answered);
@@ -266,16 +266,16 @@ class Checker {
       const AlteredInputs* altered =
           i % 2 == 1 && !cases.empty() ? cases[i / 2 % cases.size()] : nullptr;
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
-      CheckedCall step{altered ? samples_of(altered->tensors) : sample,
-                       how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
-                       i == 0 && !stateless_,
-                       altered != nullptr,
-                       altered && altered->programs == AlteredFor::kGaps,
-                       i >= kLongRow};
+      PairedCall step{altered ? samples_of(altered->tensors) : sample,
+                      how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
+                      i == 0 && !stateless_,
+                      altered != nullptr,
+                      altered && altered->programs == AlteredFor::kGaps,
+                      i >= kLongRow};
       if (is_one) step.how = "the sample after altered inputs";
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
-      if (*end != CallEnd::kCompared) break;
+      if (*end != PairEnd::kCompared) break;
     }
     return Done{};
   }
@@ -296,7 +296,7 @@ class Checker {
     for (size_t i = 0; left_ > 0; ++i) {
       const size_t index = i < 2 ? i : random() % subjects_.size();
       const bool altered = i % 2 == 1 && !cases[index].empty();
-      CheckedCall step{subjects_[index].sample, "", !in_step, altered};
+      PairedCall step{subjects_[index].sample, "", !in_step, altered};
       if (altered) {
         const AlteredInputs& one = cases[index][i / 2 % cases[index].size()];
         step.inputs = samples_of(one.tensors);
@@ -306,8 +306,8 @@ class Checker {
                  ", call " + std::to_string(i + 1) + " by turns with other samples";
       const auto end = take_step(index, step);
       if (!end.ok()) return end.failure();
-      if (*end == CallEnd::kDifferent) return Done{};
-      in_step = *end == CallEnd::kCompared;
+      if (*end == PairEnd::kDifferent) return Done{};
+      in_step = *end == PairEnd::kCompared;
     }
     return Done{};
   }
@@ -318,7 +318,7 @@ class Checker {
     });
   }
 
-  Outcome<CallEnd> take_step(size_t index, const CheckedCall& step) {
+  Outcome<PairEnd> take_step(size_t index, const PairedCall& step) {
     Subject& subject = subjects_[index];
     if (options_.progress) {
       options_.progress("check against eager", static_cast<int64_t>(report_.calls), 0);
@@ -346,19 +346,19 @@ class Checker {
     if (subject.finite.empty()) begin_lines(subject, index, *ours, eager);
     if ((step.altered || step.late) && left_finite(subject, eager)) {
       ++report_.not_finite;
-      return CallEnd::kLeftOut;
+      return PairEnd::kLeftOut;
     }
     ++report_.calls;
     report_.in_a_row += step.reset ? 0 : 1;
     report_.altered_compared += step.altered ? 1 : 0;
     rounding_differs_ = false;
     compare(subject, step, *ours, eager);
-    if (rounding_differs_) return CallEnd::kLeftOut;
-    return report_.difference.empty() ? CallEnd::kCompared : CallEnd::kDifferent;
+    if (rounding_differs_) return PairEnd::kLeftOut;
+    return report_.difference.empty() ? PairEnd::kCompared : PairEnd::kDifferent;
   }
 
   /// Altered inputs take the sample's calls.
-  static EagerRun call_watched(const EagerReference& eager, const CheckedCall& step,
+  static EagerRun call_watched(const EagerReference& eager, const PairedCall& step,
                                std::string* undefined) {
     if (step.altered) return eager.call(step.inputs, step.reset);
     const OverlapWatch watch(eager.source_of);
@@ -374,7 +374,7 @@ class Checker {
             "): eager's result depends on their order in memory. clone() the tensor that is read"};
   }
 
-  Outcome<CallEnd> eager_raised(const CheckedCall& step, const std::string& what) {
+  Outcome<PairEnd> eager_raised(const PairedCall& step, const std::string& what) {
     if (step.altered) {
       ++report_.raised;
     } else if (step.reset) {
@@ -382,10 +382,10 @@ class Checker {
     } else {
       note("eager raises on " + step.how + ": " + what);
     }
-    return CallEnd::kLeftOut;
+    return PairEnd::kLeftOut;
   }
 
-  Outcome<CallEnd> bundle_refused(const Subject& subject, const CheckedCall& step,
+  Outcome<PairEnd> bundle_refused(const Subject& subject, const PairedCall& step,
                                   const Failure& failure) {
     const std::string& sample = subject.eager->sample;
     if (!step.altered && step.reset && !sample.empty()) {
@@ -405,7 +405,7 @@ class Checker {
       report_.refused += options_.sizes ? 1 : 0;
       note("the bundle refuses " + step.how + ": " + failure.text);
     }
-    return CallEnd::kLeftOut;
+    return PairEnd::kLeftOut;
   }
 
   void note(const std::string& text) {
@@ -436,7 +436,7 @@ class Checker {
 
   // ------------------------------------------------------------ comparing
 
-  void compare(const Subject& subject, const CheckedCall& step, const BundleRun& ours,
+  void compare(const Subject& subject, const PairedCall& step, const BundleRun& ours,
                const EagerRun& eager) {
     if (!eager.other_structure.empty()) return differ(step, eager.other_structure);
     if (ours.outputs.size() != eager.outputs.size()) {
@@ -473,7 +473,7 @@ class Checker {
                       [](const at::Tensor& x, const at::Tensor& y) { return at::equal(x, y); });
   }
 
-  void compare_tensors(const Subject& subject, const CheckedCall& step, size_t output,
+  void compare_tensors(const Subject& subject, const PairedCall& step, size_t output,
                        const ResultValue& ours, const ResultValue& eager, EagerWobble& wobble,
                        CheckLine& line) {
     const at::Tensor x = from_sample(ours.tensor), y = from_sample(eager.tensor);
@@ -504,7 +504,7 @@ class Checker {
     report_.difference += ". " + cause(subject, output, x, y, wobble);
   }
 
-  void differ(const CheckedCall& step, const std::string& what) {
+  void differ(const PairedCall& step, const std::string& what) {
     report_.difference = "on " + step.how + " " + what;
   }
 

@@ -1,4 +1,5 @@
 #version 450
+#extension GL_EXT_control_flow_attributes : enable
 // Convolution with few channels in a group, depthwise above all: an invocation makes four neighbouring pixels of four
 // channels. b is [depth, all columns], or by depth. A depthwise one of 3 x 3 reads 27 vectors of four for 36 multiply-adds
 // of such vectors.
@@ -19,7 +20,7 @@ void main() {
   // Then a tap reads what the tap before it read for the next pixel: of four values, one is new.
   const bool slides = kDepthwise && push.stride_w == 1u && push.dilation_w == 1u;
   vec4 sums[4], x[4];
-  for (uint p = 0u; p < 4u; ++p) sums[p] = vec4(0.0);
+  [[unroll]] for (uint p = 0u; p < 4u; ++p) sums[p] = vec4(0.0);
   int h = int(out_row % push.out_height * push.stride_h) - push.pad_top;
   for (uint k = 0u; k < push.depth; h += int(push.dilation_h)) {
     int w = int(left * push.stride_w) - push.pad_left;
@@ -27,16 +28,17 @@ void main() {
       for (uint c = 0u; c < push.group_channels; ++c, ++k) {
         const vec4 weights = b_quad(k, column);
         if (slides && tap != 0u) {
-          for (uint p = 0u; p < 3u; ++p) x[p] = x[p + 1u];
+          [[unroll]] for (uint p = 0u; p < 3u; ++p) x[p] = x[p + 1u];
           x[3] = load_quad(image, h, w + 3, column, first, c);
         } else {
-          for (uint p = 0u; p < 4u; ++p) x[p] = load_quad(image, h, w + int(p * push.stride_w), column, first, c);
+          [[unroll]] for (uint p = 0u; p < 4u; ++p) x[p] = load_quad(image, h, w + int(p * push.stride_w), column, first, c);
         }
-        for (uint p = 0u; p < 4u; ++p) sums[p] += x[p] * weights;
+        [[unroll]] for (uint p = 0u; p < 4u; ++p) sums[p] += x[p] * weights;
       }
     }
   }
   const uint first_row = out_row * push.out_width + left;
-  for (uint p = 0u; p < 4u && left + p < push.out_width; ++p)
-    store_at(first_row + p, first_row + p, column, sums[p]);
+  [[unroll]] for (uint p = 0u; p < 4u; ++p) {
+    if (left + p < push.out_width) store_at(first_row + p, first_row + p, column, sums[p]);
+  }
 }

@@ -14,7 +14,9 @@ uvec4 first_channels(uint column) {
 vec4 load_quad(uint image, int h, int w, uint column, uvec4 first, uint c) {
   if (!is_inside(h, w)) return vec4(0.0);
   if (kDepthwise && has(kQuadsA)) return a4[pixel_at(image, h, w, column) / 4u];
-  vec4 x = vec4(0.0);
-  for (uint j = 0u; j < 4u && column + j < push.columns; ++j) x[j] = a1[pixel_at(image, h, w, first[j] + c)];
+  vec4 x = vec4(a1[pixel_at(image, h, w, first.x + c)], 0.0, 0.0, 0.0);
+  if (column + 1u < push.columns) x.y = a1[pixel_at(image, h, w, first.y + c)];
+  if (column + 2u < push.columns) x.z = a1[pixel_at(image, h, w, first.z + c)];
+  if (column + 3u < push.columns) x.w = a1[pixel_at(image, h, w, first.w + c)];
   return x;
 }

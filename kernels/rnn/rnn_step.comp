@@ -27,17 +27,20 @@ OPERAND(1, readonly, weight);
 OPERAND(2, , states);
 OPERAND(3, writeonly, y);
 
+#define GATE(i) uintBitsToFloat(WORD(gates, 0, i))
+#define WEIGHT(i) uintBitsToFloat(WORD(weight, 1, i))
 #define STATE(i) uintBitsToFloat(WORD(states, 2, i))
 
-shared float sums[kGates * 64u];
+shared vec4 sums[64];  // of each gate
 
 float sigmoid(float x) { return 1.0 / (1.0 + exp_of(-x)); }
 
-float next_hidden(float x[kGates], float h[kGates], uint own) {
+/// `x`, `h`: what the input and the hidden state give to each gate.
+float next_hidden(vec4 x, vec4 h, uint own) {
   if (kGates == 4u) {
     const float c = sigmoid(x[1] + h[1]) * STATE(push.cell + own) + sigmoid(x[0] + h[0]) * tanh_of(x[2] + h[2]);
     WORD(states, 2, push.cell + own) = floatBitsToUint(c);
-    return sigmoid(x[kGates - 1u] + h[kGates - 1u]) * tanh_of(c);
+    return sigmoid(x[3] + h[3]) * tanh_of(c);
   }
   const float r = sigmoid(x[0] + h[0]), z = sigmoid(x[1] + h[1]);
   const float n = tanh_of(x[2] + r * h[2]);
@@ -51,23 +54,29 @@ void main() {
   if (b >= push.batch) return;
   const uint id = gl_LocalInvocationIndex, lane = id % kLanes;
   const uint k = group % blocks * kElements + id / kLanes;
-  for (uint g = 0u; g < kGates; ++g) {
-    float sum = 0.0;
-    if (k < push.hidden) {
-      const uint row = (g * push.hidden + k) * push.hidden, h = push.from + b * push.hidden;
-      for (uint j = lane; j < push.hidden; j += kLanes) sum += uintBitsToFloat(WORD(weight, 1, row + j)) * STATE(h + j);
+  vec4 sum = vec4(0.0);
+  if (k < push.hidden) {
+    const uint row = k * push.hidden, gate = push.hidden * push.hidden, h = push.from + b * push.hidden;
+    for (uint j = lane; j < push.hidden; j += kLanes) {
+      const float state = STATE(h + j);
+      sum.x += WEIGHT(row + j) * state;
+      sum.y += WEIGHT(gate + row + j) * state;
+      sum.z += WEIGHT(2u * gate + row + j) * state;
+      if (kGates == 4u) sum.w += WEIGHT(3u * gate + row + j) * state;
     }
-    sums[g * 64u + id] = sum;
   }
+  sums[id] = sum;
   barrier();
   if (lane != 0u || k >= push.hidden) return;
-  float x[kGates], h[kGates];
-  for (uint g = 0u; g < kGates; ++g) {
-    float sum = 0.0;
-    for (uint i = 0u; i < kLanes; ++i) sum += sums[g * 64u + id + i];
-    if (push.has_bias != 0u) sum += STATE(push.bias + g * push.hidden + k);
-    h[g] = sum;
-    x[g] = uintBitsToFloat(WORD(gates, 0, push.gates_at + b * push.gates_step + g * push.hidden + k));
+  vec4 h = vec4(0.0);
+  for (uint i = 0u; i < kLanes; ++i) h += sums[id + i];
+  const uint at = push.gates_at + b * push.gates_step + k;
+  vec4 x = vec4(GATE(at), GATE(at + push.hidden), GATE(at + 2u * push.hidden), 0.0);
+  if (kGates == 4u) x.w = GATE(at + 3u * push.hidden);
+  if (push.has_bias != 0u) {
+    const uint bias = push.bias + k;
+    h.xyz += vec3(STATE(bias), STATE(bias + push.hidden), STATE(bias + 2u * push.hidden));
+    if (kGates == 4u) h.w += STATE(bias + 3u * push.hidden);
   }
   const uint own = b * push.hidden + k;
   const uint bits = floatBitsToUint(next_hidden(x, h, own));

@@ -28,8 +28,10 @@ Fault BackendServices::open(Slot* slot) const {
   options.allocator = memory_->allocator();
   options.memory = memory_;
   options.backend = &backend;
-  options.profile = options_->profile;
-  options.stop = stop_;
+  if (kDevices) {
+    options.profile = options_->profile;
+    options.stop = stop_;
+  }
   if (backend.open_weights != nullptr) {
     const WeightOptions weights = {program_->memory.allocator(),
                                    program_->sections.constants.size(), &backend};

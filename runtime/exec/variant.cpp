@@ -297,19 +297,21 @@ void Variant::make_node_step(const PlannedNode& node, void* workspace, Step* ste
   step->state = node.prepared.state;
 }
 
-Fault Variant::bind_segment(uint32_t first, const DeviceStep& step) const {
+Fault Variant::bind_segment(uint32_t first, DeviceStep* step) const {
   const PlannedNode& head = plan_.nodes()[first];
   const PlannedNode& last = plan_.nodes()[first + head.segment_nodes - 1];
-  return step.device->bind(
-      step.segment,
+  const Fault status = step->device->bind(
+      step->segment,
       {operands_.data() + head.first_operand, last.operands_end() - head.first_operand},
-      step.workspace);
+      step->workspace);
+  step->is_bound = status.ok();
+  return status;
 }
 
 Fault Variant::make_segment_step(uint32_t first, DeviceStep* device, Step* step) const {
   device->segment = plan_.nodes()[first].prepared.state;
   step->run = submit;
-  return bind_segment(first, *device);
+  return bind_segment(first, device);
 }
 
 void Variant::make_copy_step(const PlannedStep& planned, TensorView host, TensorView there,
@@ -437,7 +439,7 @@ Fault Variant::refresh_step(size_t index) {
       refresh_node(plan_.nodes()[planned.index], &step.context);
       return {};
     case PlannedStep::Kind::kSegment:
-      return refresh_segment(planned, *static_cast<const DeviceStep*>(step.state));
+      return refresh_segment(planned, static_cast<DeviceStep*>(step.state));
     case PlannedStep::Kind::kCopyState:
       point_state_copy(planned.index, step);
       return {};
@@ -459,8 +461,8 @@ void Variant::refresh_node(const PlannedNode& node, RunContext* context) {
   }
 }
 
-/// Devices hear only of what has changed.
-Fault Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& step) {
+/// Devices hear only of what has changed, and again of what they could not bind.
+Fault Variant::refresh_segment(const PlannedStep& planned, DeviceStep* step) {
   const uint32_t end = planned.index + plan_.nodes()[planned.index].segment_nodes;
   bool has_moved = false;
   for (uint32_t n = planned.index; n < end; ++n) {
@@ -473,7 +475,7 @@ Fault Variant::refresh_segment(const PlannedStep& planned, const DeviceStep& ste
       operands_[i].data = data;
     }
   }
-  return has_moved ? bind_segment(planned.index, step) : Fault();
+  return has_moved || !step->is_bound ? bind_segment(planned.index, step) : Fault();
 }
 
 void Variant::refresh_copy(const PlannedStep& planned, Step* step) {

@@ -23,6 +23,7 @@ struct DeviceStep {
   void* segment = nullptr;    ///< nullptr: a copy
   void* workspace = nullptr;  ///< of the segment
   size_t failed = 0;          ///< of a wait that failed: Device::wait's node
+  bool is_bound = false;      ///< a segment's last bind was ok
   /// For a copy: the host's address of the place in the space; nullptr: it has none.
   uint8_t* mapped = nullptr;
   /// Atomic. 1: the copy is not needed, because its output is bound there or both places are one.
@@ -155,7 +156,7 @@ class Variant {
   Fault make_steps(const fb::Method& method, const SharedMemory& memory);
   void make_node_step(const PlannedNode& node, void* workspace, Step* step) const;
   Fault make_segment_step(uint32_t first, DeviceStep* device, Step* step) const;
-  Fault bind_segment(uint32_t first, const DeviceStep& step) const;
+  Fault bind_segment(uint32_t first, DeviceStep* step) const;
   Fault make_guards(const fb::Method& method, bool is_only);
   void make_device_step(const PlannedStep& planned, const fb::Method& method,
                         const SharedMemory& memory, TensorView* operands, Step* step);
@@ -164,7 +165,7 @@ class Variant {
   Fault refresh_operands();
   Fault refresh_step(size_t index);
   void refresh_node(const PlannedNode& node, RunContext* context);
-  Fault refresh_segment(const PlannedStep& planned, const DeviceStep& step);
+  Fault refresh_segment(const PlannedStep& planned, DeviceStep* step);
   void refresh_copy(const PlannedStep& planned, Step* step);
   bool is_only_bound_there(const PlannedStep& copy) const;
   void point_state_copy(uint32_t state, const Step& step) const;

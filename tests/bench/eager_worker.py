@@ -24,18 +24,18 @@ def load(args):
 
 
 def time_calls(call, seconds):
-    """Latencies in ms of repeated calls for that long (at least five), after a warm-up."""
+    """Latencies in ms of repeated calls for that long (at least five), after a warm-up, and processor time of one."""
     end = time.perf_counter() + min(0.5, seconds)
     call()
     while time.perf_counter() < end:
         call()
     latencies = []
-    end = time.perf_counter() + seconds
+    end, processor = time.perf_counter() + seconds, time.process_time()
     while time.perf_counter() < end or len(latencies) < 5:
         begin = time.perf_counter()
         call()
         latencies.append((time.perf_counter() - begin) * 1e3)
-    return latencies
+    return {"latencies_ms": latencies, "cpu_ms": (time.process_time() - processor) * 1e3 / len(latencies)}
 
 
 def main():
@@ -53,8 +53,8 @@ def main():
     torch.set_num_threads(args.threads)
     module, inputs = load(args)
     with torch.inference_mode():
-        latencies = time_calls(lambda: module(*inputs), args.seconds)
-    print(json.dumps({"latencies_ms": latencies, "torch": torch.__version__}))
+        times = time_calls(lambda: module(*inputs), args.seconds)
+    print(json.dumps({**times, "torch": torch.__version__}))
 
 
 if __name__ == "__main__":

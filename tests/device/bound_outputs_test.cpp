@@ -175,6 +175,22 @@ TEST_F(FarMixedOutputs, WhatTheHostMakesIsCopiedThere) {
   EXPECT_EQ(session.stats().output_copy_bytes, expected[0].size());
 }
 
+TEST_F(FarMixedOutputs, WhatCouldNotBeBoundIsBoundAgain) {
+  const auto expected = results_alone();
+  Session session = make(far_reference_);
+  ASSERT_TRUE(session.run().ok());
+  const size_t bytes = expected[1].size();
+  const FarBlock there(bytes + kTailBytes);
+  ASSERT_TRUE(session.bind_output(1, there.address(), bytes + kTailBytes, &far_reference_).ok());
+  far_rules().binds = [] { return false; };
+  const Status refused = session.run();
+  EXPECT_THAT(refused.message(), HasSubstr("far cannot bind this"));
+  far_rules().binds = nullptr;
+  const Status ran = session.run();
+  ASSERT_TRUE(ran.ok()) << ran.message();
+  EXPECT_EQ(there.read(bytes), expected[1]);
+}
+
 TEST_F(FarMixedOutputs, SaysWhatIsWrong) {
   Session session = make(far_reference_);
   const FarBlock there(1024);

@@ -96,6 +96,7 @@ struct FarSegment {
   std::vector<FarNode> nodes;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  bool is_bound = false;
   std::vector<Bytes> spoilt;  ///< results that nothing else reads
   mutable std::vector<uint64_t> times;
 
@@ -232,6 +233,9 @@ void find_spoilt(FarSegment* segment) {
 Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
   auto& segment = *static_cast<FarSegment*>(state);
   FarMemory& memory = *segment.services.machine.memory;
+  const auto& binds = segment.services.machine.rules.binds;
+  segment.is_bound = !binds || binds();
+  if (!segment.is_bound) return Fault(Error::kOutOfMemory, "far cannot bind this");
   if (segment.workspace_bytes != 0) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(workspace) % FarMemory::kAlignment, 0u);
     segment.workspace = memory.at(workspace, segment.workspace_bytes);
@@ -256,6 +260,7 @@ Fault bind(void* state, Span<const TensorView> operands, void* workspace) {
 
 Fault submit(void* state) {
   const auto* segment = static_cast<const FarSegment*>(state);
+  EXPECT_TRUE(segment->is_bound);
   segment->services.push([segment](FarError* error) { segment->run(error); });
   return {};
 }

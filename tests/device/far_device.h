@@ -20,6 +20,8 @@ struct FarRules {
   std::function<bool(const SegmentSpec&)> compiles;
   /// Asked for each node of a segment that compiles.
   std::function<bool(const SegmentNode&)> refuses;
+  /// Whether a segment can be bound; if not, nothing of it can be run.
+  std::function<bool()> binds;
   /// Whether there is memory for these bytes.
   std::function<bool(uint64_t)> allocates;
   /// The host has its memory, too.

@@ -50,7 +50,8 @@ bool begin_validation() {
            << "khronos_validation.report_flags = error,warn,perf\n"
            << "khronos_validation.log_filename = " << log_path() << "\n"
            << "khronos_validation.enables = "
-              "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
+              "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,"
+              "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT\n";
   setenv("VK_LAYER_SETTINGS_PATH", folder().c_str(), 1);
   setenv("VK_INSTANCE_LAYERS", kLayer, 1);
   return true;

@@ -274,7 +274,7 @@ Fault VulkanSession::wait(size_t* node) {
 }
 
 void VulkanSession::drain() {
-  if (is_idle() && readbacks_.empty() && !is_lost_) return;
+  if (is_idle() && readbacks_.empty() && segments_.empty() && !is_lost_) return;
   const Fault fault = is_idle() && !is_lost_ ? Fault() : finish();
   error_.add(fault);
   for (const Readback& readback : readbacks_)

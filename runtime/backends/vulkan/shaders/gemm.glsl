@@ -31,15 +31,19 @@ const uint kPitchB = kTileColumns / 4u + 1u;
 shared vec4 a_tile[kTileRows * kPitchA];
 shared vec4 b_tile[kDepth * kPitchB];
 
+// Loops over an invocation's own arrays are written out: where their bound is a specialisation constant, no compiler can
+// unroll them ahead, and a driver that does not either keeps the arrays in memory (llvmpipe took twice as long).
+#define EACH_SLOT(M) M(0u) M(1u) M(2u) M(3u)
+#define EACH_ROW(M) M(0u) M(1u) M(2u) M(3u) M(4u) M(5u) M(6u) M(7u)
+
 /// `by_depth`: b lies in memory with its depth innermost.
 void stage(uint first_row, uint first_column, uint k, bool by_depth) {
   const uint t = gl_LocalInvocationIndex;
   begin_step(k + 4u * (t % 4u));
-  [[unroll]] for (uint s = 0u; s < kSlots; ++s) {
-    const uint row = s * 32u + t / 4u;
-    a_tile[row * kPitchA + t % 4u] = load_a(s, first_row + row, k + 4u * (t % 4u));
-  }
-  [[unroll]] for (uint s = 0u; s < kLoadsB; ++s) {
+#define STAGE(s) \
+  if (s < kSlots) a_tile[(s * 32u + t / 4u) * kPitchA + t % 4u] = load_a(s, first_row + s * 32u + t / 4u, k + 4u * (t % 4u));
+  EACH_SLOT(STAGE)
+  for (uint s = 0u; s < kLoadsB; ++s) {
     const uint e = s * 128u + t;
     const uint level = by_depth ? e % kDepth : e / (kTileColumns / 4u);
     const uint quad = by_depth ? e / kDepth : e % (kTileColumns / 4u);
@@ -47,39 +51,53 @@ void stage(uint first_row, uint first_column, uint k, bool by_depth) {
   }
 }
 
+/// Four columns of four levels of the staged b.
+mat4 load_levels(uint at) {
+  return mat4(b_tile[at], b_tile[at + kPitchB], b_tile[at + 2u * kPitchB], b_tile[at + 3u * kPitchB]);
+}
+vec4 add_products(vec4 sum, vec4 a, mat4 b) {
+  sum += a.x * b[0];
+  sum += a.y * b[1];
+  sum += a.z * b[2];
+  sum += a.w * b[3];
+  return sum;
+}
+
 /// Computes a tile from the levels of depth part.x to part.y - 1. REQUIRES: part.x is a multiple of 16, and so is part.y
 /// unless it is the end of the depth.
 void multiply_tile(uint first_row, uint first_column, uvec2 part, bool by_depth) {
   const uint t = gl_LocalInvocationIndex;
   const uint tx = t % kThreadColumns, ty = t / kThreadColumns;
-  vec4 sums[kRows * kQuads];
-  [[unroll]] for (uint i = 0u; i < kRows * kQuads; ++i) sums[i] = vec4(0.0);
-  [[unroll]] for (uint s = 0u; s < kSlots; ++s) begin_row(s, first_row + s * 32u + t / 4u);
+  vec4 sums[8], right[8];  // of the first four columns, and of four more where kQuads is 2
+#define BEGIN(i) sums[i] = right[i] = vec4(0.0);
+  EACH_ROW(BEGIN)
+#define BEGIN_ROW(s) if (s < kSlots) begin_row(s, first_row + s * 32u + t / 4u);
+  EACH_SLOT(BEGIN_ROW)
   for (uint k = part.x; k < part.y; k += kDepth) {
     stage(first_row, first_column, k, by_depth);
     barrier();
     [[dont_unroll]] for (uint q = 0u; q < kDepth / 4u; ++q) {
-      vec4 b[4u * kQuads];
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-        [[unroll]] for (uint j = 0u; j < kQuads; ++j)
-          b[c * kQuads + j] = b_tile[(4u * q + c) * kPitchB + tx + j * kThreadColumns];
-      }
-      [[unroll]] for (uint i = 0u; i < kRows; ++i) {
-        const vec4 a = a_tile[(ty + i * kThreadRows) * kPitchA + q];
-        [[unroll]] for (uint j = 0u; j < kQuads; ++j) {
-          sums[i * kQuads + j] += a.x * b[j];
-          sums[i * kQuads + j] += a.y * b[kQuads + j];
-          sums[i * kQuads + j] += a.z * b[2u * kQuads + j];
-          sums[i * kQuads + j] += a.w * b[3u * kQuads + j];
-        }
-      }
+      const mat4 b = load_levels(4u * q * kPitchB + tx);
+      mat4 c;
+      if (kQuads == 2u) c = load_levels(4u * q * kPitchB + tx + kThreadColumns);
+#define ADD(i)                                                    \
+  if (i < kRows) {                                                \
+    const vec4 a = a_tile[(ty + i * kThreadRows) * kPitchA + q];  \
+    sums[i] = add_products(sums[i], a, b);                        \
+    if (kQuads == 2u) right[i] = add_products(right[i], a, c);    \
+  }
+      EACH_ROW(ADD)
     }
     barrier();
   }
-  [[unroll]] for (uint i = 0u; i < kRows; ++i) {
-    [[unroll]] for (uint j = 0u; j < kQuads; ++j)
-      store_quad(first_row + ty + i * kThreadRows, first_column + 4u * (tx + j * kThreadColumns), sums[i * kQuads + j]);
+  const uint column = first_column + 4u * tx;
+#define STORE(i)                                                                \
+  if (i < kRows) {                                                              \
+    const uint row = first_row + ty + i * kThreadRows;                          \
+    store_quad(row, column, sums[i]);                                           \
+    if (kQuads == 2u) store_quad(row, column + 4u * kThreadColumns, right[i]);  \
   }
+  EACH_ROW(STORE)
 }
 
 /// The number of the product that this workgroup has a tile of, and the tile's first row and column in it.

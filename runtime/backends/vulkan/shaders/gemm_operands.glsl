@@ -59,14 +59,23 @@ vec4 b_quad(uint k, uint column) {
 /// columns that are inside.
 void store_at(uint row, uint y_row, uint column, vec4 v) {
   if (row >= push.rows || column >= push.columns) return;
-  for (uint c = 0u; c < 4u; ++c) {
-    if (has(kHasBias) && column + c < push.columns) v[c] += bias1[bias_begin + column + c];
-    v[c] = clamp_to(v[c], push.low, push.high);
+  const uint left = push.columns - column;
+  if (has(kHasBias)) {
+    const uint from = bias_begin + column;
+    v.x += bias1[from];
+    if (left > 1u) v.y += bias1[from + 1u];
+    if (left > 2u) v.z += bias1[from + 2u];
+    if (left > 3u) v.w += bias1[from + 3u];
   }
+  v = vec4(clamp_to(v.x, push.low, push.high), clamp_to(v.y, push.low, push.high), clamp_to(v.z, push.low, push.high),
+           clamp_to(v.w, push.low, push.high));
   const uint at = y_begin + y_row * push.y_pitch + column;
   if (has(kQuadsY)) {
     y4[at / 4u] = v;
     return;
   }
-  for (uint c = 0u; c < 4u && column + c < push.columns; ++c) y1[at + c] = v[c];
+  y1[at] = v.x;
+  if (left > 1u) y1[at + 1u] = v.y;
+  if (left > 2u) y1[at + 2u] = v.z;
+  if (left > 3u) y1[at + 3u] = v.w;
 }

@@ -9,6 +9,9 @@ layout(constant_id = 0) const uint kRows = 4u;
 
 shared vec4 parts[kRows * 128u];
 
+// Written out for the same reason as in gemm.glsl.
+#define EACH_ROW(M) M(0u) M(1u) M(2u) M(3u)
+
 void main() {
   const uint across = (push.columns + 31u) / 32u;
   const uint product = workgroup() / across;
@@ -19,8 +22,7 @@ void main() {
   // Neighbours read neighbouring words of b.
   const uint quad = has(kByDepth) ? t / 16u : t % 8u, slice = has(kByDepth) ? t % 16u : t / 8u;
   const uint column = workgroup() % across * 32u + 4u * quad;
-  vec4 sums[kRows];
-  [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r] = vec4(0.0);
+  vec4 sums[4] = {vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0)};
   for (uint k = part.x + 4u * slice; k < part.y; k += 64u) {
     vec4 b[4];
     if (has(kByDepth) && has(kQuadsB)) {
@@ -31,15 +33,18 @@ void main() {
     } else {
       [[unroll]] for (uint c = 0u; c < 4u; ++c) b[c] = b_quad(k + c, column);
     }
-    [[unroll]] for (uint r = 0u; r < kRows; ++r) {
-      const vec4 a = a_quad(r, k);
-      sums[r] += a.x * b[0];
-      sums[r] += a.y * b[1];
-      sums[r] += a.z * b[2];
-      sums[r] += a.w * b[3];
-    }
+#define ADD(r)                    \
+  if (r < kRows) {                \
+    const vec4 a = a_quad(r, k);  \
+    sums[r] += a.x * b[0];        \
+    sums[r] += a.y * b[1];        \
+    sums[r] += a.z * b[2];        \
+    sums[r] += a.w * b[3];        \
   }
-  [[unroll]] for (uint r = 0u; r < kRows; ++r) parts[(r * 16u + slice) * 8u + quad] = sums[r];
+    EACH_ROW(ADD)
+  }
+#define SHARE(r) if (r < kRows) parts[(r * 16u + slice) * 8u + quad] = sums[r];
+  EACH_ROW(SHARE)
   barrier();
   if (slice >= kRows) return;
   vec4 sum = vec4(0.0);
