@@ -38,7 +38,7 @@ constexpr uint32_t kBundleMaxSizedMethods = 64;
 constexpr uint32_t kBundleMaxOperands = 65536;
 /// Longest name: of a part of the interface, a value, an operator, a module or a source file.
 constexpr uint32_t kBundleMaxNameBytes = 4096;
-/// Longest other text, but for the values of Bundle.info, which are read once each.
+/// Longest text that is not a name, except the values of Bundle.info, which are read once each.
 constexpr uint32_t kBundleMaxTextBytes = 65536;
 
 /// The first bytes of the file. All offsets count from the start of the file.
@@ -66,7 +66,7 @@ constexpr uint64_t align_up(uint64_t n, uint64_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
 }
 
-/// What a value of these bytes takes in the arena. REQUIRES: no overflow.
+/// Returns the bytes that a value of this size takes in the arena. REQUIRES: no overflow.
 constexpr uint64_t room_of(uint64_t bytes) {
   return align_up(bytes + kBundleTailBytes, kBundleAlignment);
 }
@@ -147,7 +147,7 @@ class Checksum64 {
   uint64_t total_ = 0;
 };
 
-/// The checksum that belongs into prolog.prolog_checksum.
+/// Returns the checksum to store in prolog.prolog_checksum.
 inline uint64_t prolog_checksum(const BundleProlog& prolog) {
   return Checksum64::of(&prolog, kPrologChecked);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads of FlatBuffers' tables as calls instead of in line, for programs that are to be small: the
-// build includes this before everything else where it optimizes for size.
+// Reads FlatBuffers' tables by calls instead of inline code, for programs that have to be small:
+// the build includes this file before everything else if it optimizes for size.
 
 #include "flatbuffers/flatbuffers.h"
 
@@ -27,8 +27,8 @@ struct Value;
 /// A vector or string without elements: its count is at kEmpty + 4, what is behind it is aligned.
 alignas(8) inline constexpr uint8_t kEmpty[12] = {};
 
-/// What an offset leads to: a vector or a string, an empty one where the field is not stored. So
-/// nothing has to ask whether it is there.
+/// Returns what an offset leads to: a vector or a string, or an empty one if the field is not
+/// stored, so that no caller has to ask.
 __attribute__((returns_nonnull)) LAZYRT_CALLED const uint8_t* follow(
     const flatbuffers::Table* table, flatbuffers::voffset_t field) {
   const uint8_t* at = table->GetAddressOf(field);

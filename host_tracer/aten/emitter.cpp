@@ -8,7 +8,7 @@
 namespace lazyrt {
 namespace {
 
-/// Above this many elements a filled tensor is written as a scalar and an expand.
+/// A filled tensor with more elements than this is written as a scalar and an expand.
 constexpr int64_t kMaxFilledConstant = 1 << 16;
 
 bool is_identity(const std::vector<int>& perm) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Image operators see [N,H,W,C]; ATen gives [N,C,D,H,W], [N,C,H,W], [N,C,L], or the same without N.
-// What has three spatial dims is made of operators of two (decisions/0002).
+// Image operators take [N,H,W,C]; ATen gives [N,C,D,H,W], [N,C,H,W], [N,C,L], or the same without
+// N. Operators with three spatial dims are composed of operators with two (decisions/0002).
 
 #include <array>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace lazyrt {
 
-/// An ATen image with what is needed to give a result the operand's form.
+/// An ATen image, and what is needed to bring a result into the operand's form.
 struct Image {
   ValueId nhwc = kNoValue;  ///< channels last: [N,H,W,C], or [N,D,H,W,C] of three spatial dims
   int spatial = 2;          ///< 1: came as [..., C, L], its height is 1
@@ -19,16 +19,16 @@ struct Image {
 
 /// `x` with its channels last. `spatial` is 1 to 3; the rank must be spatial + 1 or spatial + 2.
 Image to_image(Emitter& e, ValueId x, int spatial);
-/// A result with its channels last in the form of the operand.
+/// Brings a channels-last result into the form of the operand `like`.
 ValueId from_image(Emitter& e, const Image& like, ValueId nhwc);
 
 /// [N,D,H,W,C] -> [N * D,H,W,C], and back. No memory moves.
 ValueId to_frames(Emitter& e, ValueId x);
 ValueId from_frames(Emitter& e, ValueId x, int64_t n, int64_t depth);
 
-/// An operator on [N,D,H,W,C] that treats its dims one after the other: `plane` on height and width
-/// of each frame, then `depth` on [N,D,H * W,C], which leaves the last of these as it is. What is
-/// absent changes nothing.
+/// Composes an operator on [N,D,H,W,C] that treats its dims one after the other: `plane` on height
+/// and width of each frame, then `depth` on [N,D,H * W,C], whose last dims it leaves alone. An
+/// absent part changes nothing.
 template <class TableT>
 ValueId by_dims(Emitter& e, ValueId x, const std::optional<TableT>& plane,
                 const std::optional<TableT>& depth) {

@@ -88,7 +88,9 @@ Outcome<Done> Importer::check_trace() const {
     ok = ok && state.leaf >= 0 && !bad(state.leaf) && state.next >= 0 && !bad(state.next) &&
          trace_.values[static_cast<size_t>(state.leaf)].leaf == LeafKind::kState;
   }
-  if (!ok) return Failure{Error::kInternal, "a guard or state of the trace is no value of it"};
+  if (!ok)
+    return Failure{Error::kInternal,
+                   "a guard or state of the trace names a value that the trace does not have"};
   return Done{};
 }
 
@@ -119,7 +121,8 @@ void Importer::find_live() {
 Outcome<Done> Importer::add_inputs() {
   for (TraceValueId id : trace_.inputs) {
     if (id < 0 || static_cast<size_t>(id) >= trace_.values.size()) {
-      return Failure{Error::kInternal, "an input of the trace is no value of it"};
+      return Failure{Error::kInternal,
+                     "an input of the trace names a value that the trace does not have"};
     }
     const TraceValue& v = trace_.values[static_cast<size_t>(id)];
     if (v.dtype == DType::kNone || v.shape.size() > static_cast<size_t>(kMaxRank)) {
@@ -212,7 +215,7 @@ void Importer::add_problem(const TraceNode& node, Error error, const std::string
   if (!known && found->sources.size() < kMaxSourceLines) found->sources.push_back(source);
 }
 
-/// The reason why a live result has no form in our graph, or nothing.
+/// Returns why a live result has no form in our graph, or nothing.
 std::optional<std::string> unfit_result(const Trace& trace, const TraceNode& node) {
   for (TraceValueId id : node.outputs) {
     if (id == kNoTraceValue) continue;
@@ -246,7 +249,7 @@ void Importer::import_node(size_t index) {
   apply_rule(node, match);
 }
 
-/// Why the rule did not give all results that are used.
+/// Returns why the rule did not give all results that are used.
 std::optional<Failure> failure_of(const RuleMatch& match, RuleContext context) {
   match.entry->rule(context);
   for (size_t i = 0; i < context.out_count() && context.ok(); ++i) {
@@ -286,11 +289,12 @@ Outcome<ValueId> Importer::root(TraceValueId id, const std::string& what) {
   const bool known = id >= 0 && id < static_cast<int>(trace_.values.size());
   if (known) load_leaf(id);
   const ValueId value = known ? state_.values[static_cast<size_t>(id)] : kNoValue;
-  if (value == kNoValue) return Failure{Error::kInternal, what + " is a value never computed"};
+  if (value == kNoValue)
+    return Failure{Error::kInternal, what + " is a value that is never computed"};
   return value;
 }
 
-/// Of a value that depends on constants alone whether the guard holds.
+/// For a value that depends on constants alone: whether the guard holds.
 std::optional<bool> Importer::static_truth(const GraphGuard& guard) const {
   const auto i = static_cast<size_t>(guard.value);
   if (i >= state_.is_static.size() || !state_.is_static[i]) return std::nullopt;
@@ -334,7 +338,7 @@ Outcome<Done> Importer::set_next_states() {
   return Done{};
 }
 
-/// Of calls that change nothing the first one's value is it.
+/// A call that changes nothing has the value of its first operand as its own.
 void Importer::set_origins() {
   for (size_t id = 0; id < state_.values.size(); ++id) {
     if (state_.values[id] == kNoValue) continue;

@@ -134,14 +134,16 @@ TEST(Import, BrokenGuardsAndStatesOfTheTraceAreNamed) {
     spoil(b, x);
     return imported_text(b.trace);
   };
-  EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId) {
-                b.trace.guards.push_back({99, true, "g", {}});
-              }),
-              HasSubstr("a guard or state of the trace is no value of it"));
-  EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId x) {
-                b.trace.states.push_back({x, x});
-              }),
-              HasSubstr("a guard or state of the trace is no value of it"));
+  EXPECT_THAT(
+      refusal([](TraceBuilder& b, TraceValueId) {
+        b.trace.guards.push_back({99, true, "g", {}});
+      }),
+      HasSubstr("a guard or state of the trace names a value that the trace does not have"));
+  EXPECT_THAT(
+      refusal([](TraceBuilder& b, TraceValueId x) {
+        b.trace.states.push_back({x, x});
+      }),
+      HasSubstr("a guard or state of the trace names a value that the trace does not have"));
   EXPECT_THAT(refusal([](TraceBuilder& b, TraceValueId x) {
                 b.trace.guards.push_back({x, true, "g", {}});
               }),

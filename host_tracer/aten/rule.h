@@ -17,8 +17,8 @@ namespace lazyrt {
 using RuleFn = void (*)(RuleContext& c);
 
 struct RuleEntry {
-  /// The operator without "aten::", with an overload ("max.dim") to be for that one alone. A name
-  /// also serves its view copy: "permute" is found for "permute_copy".
+  /// The operator without "aten::"; with an overload ("max.dim"), the rule is for that overload
+  /// only. A name also covers the view's copy: "permute" is found for "permute_copy".
   const char* op;
   RuleFn rule = nullptr;          ///< nullptr: refused by name
   const char* refusal = nullptr;  ///< why there is no rule, and what to do
@@ -45,7 +45,7 @@ struct RuleMatch {
   const char* list = nullptr;  ///< name of the file
 };
 
-/// Looks for "max.dim", then "max"; then for both without a trailing "_copy". entry is nullptr when
+/// Looks for "max.dim", then "max", then for both without a trailing "_copy". entry is nullptr if
 /// there is none.
 RuleMatch find_rule(const TraceNode& node);
 

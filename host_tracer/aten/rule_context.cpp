@@ -13,7 +13,7 @@ std::string type_text(DType dtype, const Shape& shape) {
   return std::string(dtype_name(dtype)) + shape_text(shape).text;
 }
 
-/// The number in an argument, if it is one.
+/// Returns the number in an argument, if it is one.
 std::optional<Scalar> as_number(const TraceArg& arg) {
   if (const bool* v = std::get_if<bool>(&arg)) return Scalar(*v);
   if (const int64_t* v = std::get_if<int64_t>(&arg)) return Scalar(*v);
@@ -33,7 +33,7 @@ bool takes_f32_numbers(const std::string& op) {
   return op == "aten::mul" || op == "aten::div" || op == "aten::floor_divide";
 }
 
-/// Whether eager has the call's numbers (alpha, an exponent) in the type of its operands.
+/// Whether eager keeps the call's numbers (alpha, an exponent) in the type of its operands.
 bool rounds_numbers(const std::string& op) {
   static const std::unordered_set<std::string> names = {
       "aten::add", "aten::sub",       "aten::rsub",      "aten::pow", "aten::eq",
@@ -105,7 +105,8 @@ DType RuleContext::widened(DType dtype) const {
   return wide_ && is_half(dtype) ? DType::kFloat32 : dtype;
 }
 
-/// Eager's products and quotients take a number as the second operand in f32, all others round it.
+/// In products and quotients eager takes the second operand, if it is a number, in f32; other
+/// operators round it.
 ValueId RuleContext::widened(ValueId v, const char* name) {
   const bool number = rank(v) == 0 && !is_half(dtype(v)) && dtype(v) != DType::kBool;
   const bool whole = std::string_view(name) == "other" && takes_f32_numbers(node_.op);

@@ -16,7 +16,7 @@ namespace lazyrt {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What the importer keeps of the trace while it runs.
+/// What the importer stores about the trace while it runs.
 struct ImportState {
   const Trace* trace = nullptr;
   std::vector<ValueId> values;  ///< by TraceValueId; kNoValue: not imported (yet)
@@ -25,12 +25,12 @@ struct ImportState {
   bool any_size = false;        ///< as Emitter's
 };
 
-/// Accessors fail (stickily, as the emitter) when an argument is absent or of another type; the
-/// text names the argument.
+/// Accessors fail (and the failure sticks, as in the emitter) if an argument is absent or of
+/// another type; the text names the argument.
 class RuleContext : public Emitter {
  public:
-  /// `wide`: operands and results of 16-bit floating types are f32 to the rule, as eager's kernels
-  /// compute; set() rounds, and numbers beside them are rounded first where eager does.
+  /// `wide`: the rule sees operands and results of 16-bit floating types as f32, as eager's kernels
+  /// compute; set() rounds. Numbers beside them are rounded first if eager does so.
   RuleContext(Graph& graph, ImportState& state, const TraceNode& node, bool wide = false);
 
   const TraceNode& node() const { return node_; }
@@ -38,7 +38,7 @@ class RuleContext : public Emitter {
   // Arguments by their schema name.
   /// True when the argument is there and not None.
   bool has(const char* name) const;
-  /// True when the argument is a tensor or a Python number that came as one.
+  /// True if the argument is a tensor, or a Python number that was passed as one.
   bool is_tensor(const char* name) const;
   ValueId tensor(const char* name);
   /// kNoValue for None.
@@ -50,18 +50,18 @@ class RuleContext : public Emitter {
   int64_t integer_or(const char* name, int64_t fallback);
   bool boolean(const char* name);
   bool boolean_or(const char* name, bool fallback);
-  /// A number; also a tensor argument that is a constant of one element.
+  /// Returns a number; a constant tensor of one element counts, too.
   Scalar number(const char* name);
   Scalar number_or(const char* name, const Scalar& fallback);
   std::string text_or(const char* name, const std::string& fallback);
   std::vector<int64_t> ints(const char* name);
   std::vector<int64_t> ints_or(const char* name, std::vector<int64_t> fallback);
   std::vector<double> doubles_or(const char* name, std::vector<double> fallback);
-  /// Extents for height and width from a list of 2, 1 (both the same) or 0 (`fallback`) ints; of a
-  /// 1-D operator (`spatial` = 1) the height gets `unit`.
+  /// Returns extents for height and width from a list of 2 ints, 1 (for both) or 0 (`fallback`);
+  /// for a 1-D operator (`spatial` = 1) the height is `unit`.
   std::array<int64_t, 2> pair(const char* name, int spatial, int64_t unit,
                               std::array<int64_t, 2> fallback);
-  /// The same of depth, height and width: dims that an operator of fewer does not have get `unit`.
+  /// The same for depth, height and width: dims that the operator does not have are `unit`.
   std::array<int64_t, 3> triple(const char* name, int spatial, int64_t unit,
                                 std::array<int64_t, 3> fallback);
   /// The dim argument as an axis of `x`.
@@ -69,24 +69,25 @@ class RuleContext : public Emitter {
   /// A list of dims as ascending axes of `x`; all of them when it is None or empty.
   std::vector<int> axes_arg(const char* name, ValueId x);
 
-  /// How this operand takes part in type promotion; a Python number too.
+  /// How this operand, or Python number, takes part in type promotion.
   PromotionOperand promotion(const char* name);
   /// The common type of two operands.
   DType promoted(const char* a, const char* b);
 
   // Results of the call, as the trace has them.
   DType out_dtype(size_t i = 0) const;
-  /// The same, but for 16-bit types, which are computed in f32 and rounded.
+  /// The same, except that 16-bit types, which are computed in f32 and rounded, are f32.
   DType trace_dtype(size_t i = 0) const;
   Shape out_shape(size_t i = 0) const;
   size_t out_count() const { return node_.outputs.size(); }
   bool used(size_t i) const;
-  /// Result i is `v`, cast to the trace's dtype. Fails when the shapes differ.
+  /// Sets result i to `v`, cast to the trace's dtype. Fails if the shapes differ.
   void set(size_t i, ValueId v);
   void set(ValueId v) { set(0, v); }
   bool is_set(size_t i) const;
 
-  /// Not for the device because of how it is called here; the text goes on after the op's name.
+  /// Refuses the call because of the way it is called here; `why` continues the sentence after the
+  /// op's name.
   ValueId refuse(const std::string& why) { return fail(Error::kUnsupported, why); }
   /// Records a failure about an argument.
   ValueId fail_arg(const char* name, const std::string& why);
@@ -102,7 +103,7 @@ class RuleContext : public Emitter {
   ImportState& state_;
   const TraceNode& node_;
   const bool wide_;
-  const DType half_;  ///< of a wide call on numbers: the 16-bit type that its operands promote to
+  const DType half_;  ///< for a wide call on numbers: the 16-bit type that its operands promote to
   std::vector<bool> set_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the tests of rules share: one call as a trace, imported and run by the reference kernels.
+// What the tests of rules share: runs one call as a trace, imported and computed by the reference
+// kernels.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ int64_t saturated_int(double v) {
   return static_cast<int64_t>(v);
 }
 
-/// Position in the order of promotion among types of the same category.
+/// The type's position in the order of promotion among types of the same category.
 int promotion_rank(DType t) {
   switch (t) {
     case DType::kBool:
@@ -66,7 +66,7 @@ void append_element(DType dtype, const Scalar& value, std::vector<uint8_t>& byte
   const size_t at = bytes.size();
   bytes.resize(at + dtype_size(dtype));
   if (is_integral(dtype) && (dtype == DType::kInt64 || is_integral(value.dtype()))) {
-    const int64_t integer = value.as_int();  // the low bytes of it: integers wrap, as in ATen
+    const int64_t integer = value.as_int();  // takes its low bytes: integers wrap, as in ATen
     std::memcpy(bytes.data() + at, &integer, dtype_size(dtype));
   } else {
     write_element(dtype, bytes.data() + at, 0, value.as_double());
@@ -139,7 +139,7 @@ DType promote_types(DType a, DType b) {
 }
 
 DType result_type(const std::vector<PromotionOperand>& operands, DType default_real) {
-  // Per class of operand, weakest first: numbers, tensors without dims, tensors.
+  // One type per class of operand, weakest first: numbers, tensors without dims, tensors.
   DType wrapped = DType::kNone;
   DType zero_dim = DType::kNone;
   DType tensor = DType::kNone;

@@ -30,8 +30,8 @@ class Scalar {
   double d_;
 };
 
-/// Appends the number as one element of `dtype`: of integers the low bytes, as ATen wraps them; a
-/// floating number becomes the nearest integer of the type; floats round to nearest even.
+/// Appends the number as one element of `dtype`. An integer type takes the low bytes, as ATen wraps
+/// them; a floating number becomes the nearest integer of the type; floats round to nearest even.
 void append_element(DType dtype, const Scalar& value, std::vector<uint8_t>& bytes);
 /// Element `index` of a row-major buffer, as a number of its category.
 Scalar read_scalar(DType dtype, const void* data, int64_t index);

@@ -11,7 +11,7 @@ class StaticEvaluation {
  public:
   explicit StaticEvaluation(const Graph& graph) : graph_(graph) {}
 
-  /// Computes `value` and all that it needs; false when that is not possible.
+  /// Computes `value` and everything that it needs; false if that is not possible.
   bool compute(ValueId value) {
     std::vector<ValueId> open = {value};
     while (!open.empty()) {

@@ -13,8 +13,8 @@ namespace lazyrt {
 /// The elements of a constant.
 std::vector<Scalar> scalar_elements(const Value& constant);
 
-/// The elements of a value that is computed from constants alone, by the reference kernels. Nothing
-/// when it depends on an input, or when a node cannot be evaluated.
+/// Returns the elements of a value that is computed from constants alone, by the reference kernels.
+/// Nothing if it depends on an input, or if a node cannot be evaluated.
 std::optional<std::vector<Scalar>> static_elements(const Graph& graph, ValueId value);
 
 }  // namespace lazyrt

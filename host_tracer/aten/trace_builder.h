@@ -91,7 +91,7 @@ class TraceBuilder {
   }
 };
 
-/// What a run came to: the outputs' elements, or the failure's text.
+/// The result of a run: the outputs' elements, or the failure's text.
 struct RunResult {
   std::string error;
   std::vector<Values> outputs;

@@ -84,7 +84,7 @@ at::Tensor reordered(const at::Tensor& flat, Random& random) {
   return flat.index_select(0, order);
 }
 
-/// One element cannot change places, and equal ones cannot be told apart.
+/// One element cannot be reordered, and reordered equal elements look the same.
 at::Tensor reordered_or_moved(const at::Tensor& x, Random& random) {
   at::Tensor other = reordered(x, random);
   if (!at::equal(other, x)) return other;
@@ -97,7 +97,7 @@ at::Tensor mixed(const at::Tensor& x, Random& random) {
   return reordered(x, random) * size * sign;
 }
 
-/// An eighth of the elements, at least one, NaN or an infinity of either sign.
+/// Makes an eighth of the elements, at least one, NaN or an infinity of either sign.
 at::Tensor with_gaps(const at::Tensor& x, bool infinite, Random& random) {
   const at::Tensor size = random_numbers(x.numel(), -1, 1, random);
   const int64_t count = (x.numel() + 7) / 8;
@@ -181,13 +181,13 @@ at::Tensor altered_truths(const at::Tensor& flat, Integers how, Random& random) 
   return at::logical_not(flat);
 }
 
-/// Whether it may be a mask of what is padded, or of what is not.
+/// Whether it may be a mask of padding, or of everything that is not padding.
 bool is_mask(const at::Tensor& x) {
   if (at::isFloatingType(x.scalar_type()) || x.dim() < 1 || x.size(-1) < 2) return false;
   return x.scalar_type() == at::kBool || at::logical_or(x == 0, x == 1).all().item<bool>();
 }
 
-/// In each row 1 up to a place of its own, 0 from there on; the other way round for the tail.
+/// In each row 1 up to a position of its own, then 0; the other way round for the tail.
 at::Tensor padded(const at::Tensor& mask, Integers how, Random& random) {
   const int64_t width = mask.size(-1);
   const at::Tensor ends = drawn(mask.numel() / width, {1, width - 1}, random).unsqueeze(1);
@@ -230,7 +230,7 @@ std::string describe(Kind kind, bool has_floats, bool has_others) {
   return text;
 }
 
-/// SplitMix64 (Steele et al. 2014): the random bits of a place.
+/// SplitMix64 (Steele et al. 2014): the random bits for a position.
 uint64_t bits_at(uint64_t seed, uint64_t place) {
   uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -245,8 +245,8 @@ constexpr auto kPlaces = [] {
   return bits;
 }();
 
-/// By that many last places, up where the element's bit is set: std::nextafter, but without a
-/// branch, for the compiler to do several at once.
+/// Moves each element by that many last places, up if its bit is set: std::nextafter without a
+/// branch, so that the compiler can do several at once.
 template <class T, class Bits>
 void move_block(const T* __restrict from, T* __restrict to, int places, uint32_t ups) {
   const T more = static_cast<T>(places - 1), least = std::numeric_limits<T>::denorm_min();
@@ -285,7 +285,7 @@ at::Tensor moved(const at::Tensor& x, int places, uint64_t seed, bool mirrored) 
   return result;
 }
 
-/// Of types with few bits: by that share of the number.
+/// For types with few bits: moves by that fraction of the number.
 at::Tensor moved_narrow(const at::Tensor& x, int places, uint64_t seed, bool mirrored) {
   Random random(seed);
   const double step = places * (x.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-11);

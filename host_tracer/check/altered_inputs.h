@@ -1,6 +1,6 @@
 #pragma once
 
-// Other inputs for a program than those that it was exported with.
+// Inputs for a program that differ from those of its export.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,8 +13,8 @@ namespace lazyrt {
 /// For which programs altered inputs tell something.
 enum class AlteredFor : uint8_t {
   kAll,
-  kKeeping,  ///< far from the sample, for thresholds of what the program keeps
-  kGaps,     ///< not finite in places, for programs that ask for that
+  kKeeping,  ///< far from the sample, to pass thresholds on what the program keeps
+  kGaps,     ///< with NaN or infinities, for programs that test for them
 };
 
 struct AlteredInputs {
@@ -34,12 +34,12 @@ struct AlteredInputs {
 /// alter only one kind. NaN and infinities stay.
 std::vector<AlteredInputs> altered_inputs(const std::vector<at::Tensor>& sample, uint64_t seed);
 
-/// Floating tensors with each finite element moved by that many last places up or down, by chance;
-/// the other way round for `mirrored`. Others as they are.
+/// Moves each finite element of a floating tensor by that many last places, up or down at random;
+/// `mirrored` moves it the other way. Other tensors are returned as they are.
 at::Tensor nudged(const at::Tensor& tensor, int places, uint64_t seed, bool mirrored);
 
-/// Equal elements become different ones, by some last places of their own and of the largest, in an
-/// order that `mirrored` turns round.
+/// Makes equal elements different, by some last places of their own and of the largest element, in
+/// an order that `mirrored` reverses.
 at::Tensor loosened(const at::Tensor& tensor, uint64_t seed, bool mirrored);
 
 }  // namespace lazyrt

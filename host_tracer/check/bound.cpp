@@ -13,7 +13,7 @@ namespace {
 constexpr double kOfElement = 1e-5, kOfChannel = 1e-6;
 constexpr double kTypical = 0.95;
 constexpr int64_t kFewestInChannel = 16;
-/// Steps of the smallest numbers that float32 has: what is left of rounding there.
+/// Multiples of the smallest number of float32: what rounding leaves there.
 constexpr double kSmallest = 4.0 * std::numeric_limits<float>::denorm_min();
 
 /// `reduce(flat [channels, elements])` over the channels along `dim`, broadcast over x.
@@ -45,8 +45,9 @@ at::Tensor finite_size(const at::Tensor& x) {
   return at::where(at::isfinite(x), x.abs(), at::zeros({}, x.options()));
 }
 
-/// What 19 of 20 do not exceed in each row of [rows, elements], of those that are not 0; 0 where
-/// there is nothing. Not `whole`: of all, since some that are 0 may grow yet and be the lowest.
+/// For each row of [rows, elements]: the value that 19 of 20 elements do not exceed, among those
+/// that are not 0; 0 if all are. If not `whole`, elements that are 0 count too, because they may
+/// still grow.
 at::Tensor upper_of_rows(const at::Tensor& flat, bool whole) {
   const int64_t n = flat.size(1);
   const at::Tensor zeros = (flat == 0).sum(1, /*keepdim=*/true);
@@ -60,8 +61,8 @@ at::Tensor upper_of_rows(const at::Tensor& flat, bool whole) {
   return sorted.gather(1, rank.clamp_max(n - 1)).squeeze(1);
 }
 
-/// The wobble of those around an element: in its channel, in its row (a token may be rounded
-/// more than the others).
+/// The typical wobble around an element: that of its channel and that of its row (one token may be
+/// rounded more than the others).
 at::Tensor typical(const at::Tensor& wobble, bool whole) {
   const auto upper = [whole](const at::Tensor& flat) { return upper_of_rows(flat, whole); };
   const at::Tensor known = finite_size(wobble);
@@ -72,7 +73,8 @@ at::Tensor typical(const at::Tensor& wobble, bool whole) {
   return at::maximum(channels, rows.reshape(wobble.sizes().slice(0, last)).unsqueeze(last));
 }
 
-/// |ours - eager's|: of equal ones 0, of a number and a NaN or of unlike infinities infinity.
+/// |ours - eager's|: 0 for equal elements, infinity for a number and a NaN or for different
+/// infinities.
 at::Tensor error_of(const at::Tensor& ours, const at::Tensor& eager) {
   const at::Tensor same =
       at::logical_or(ours == eager, at::logical_and(at::isnan(ours), at::isnan(eager)));
@@ -106,21 +108,21 @@ at::Tensor unsigned_nan(const at::Tensor& x) { return at::where(at::isnan(x), x.
 
 double largest(const at::Tensor& x) { return x.numel() == 0 ? 0 : x.max().item<double>(); }
 
-/// Where any of `stacked` [runs, ...] is what x is.
+/// Where x equals one of the `stacked` [runs, ...].
 at::Tensor among(const at::Tensor& x, const at::Tensor& stacked) {
   return (stacked == x.unsqueeze(0)).any(0);
 }
 
-/// How many values each element took in the runs.
+/// How many different values each element had in the runs.
 at::Tensor distinct(const at::Tensor& stacked) {
   const at::Tensor sorted = std::get<0>(stacked.sort(0));
   const int64_t runs = stacked.size(0);
   return (sorted.slice(0, 1) != sorted.slice(0, 0, runs - 1)).sum(0) + 1;
 }
 
-/// Elements of a discrete result that eager changes by rounding, where `given` is one of its
-/// answers. Of an element that took three values and more not all will have been seen: there it has
-/// to lie among those of the whole result, or no further away than they are apart.
+/// Elements of a discrete result that rounding changes in eager, if `given` is one of eager's
+/// values. If an element had three or more values, others may exist: then it has to lie among those
+/// of the whole result, or no further away than they are apart.
 at::Tensor plausible(const at::Tensor& given, const Wobble& wobble) {
   if (wobble.seen.empty()) return at::zeros_like(given, at::kBool);
   const at::Tensor stacked = at::stack(wobble.seen).to(at::kLong), x = given.to(at::kLong);
@@ -131,7 +133,7 @@ at::Tensor plausible(const at::Tensor& given, const Wobble& wobble) {
   return at::logical_or(among(x, stacked), at::logical_and(many, at::logical_or(near, within)));
 }
 
-/// The same of floating elements that are finite or not by rounding.
+/// The same for floating elements that are finite or not depending on rounding.
 at::Tensor plausible(const at::Tensor& x, const Wobble& wobble, const at::Tensor& bound) {
   if (wobble.seen.empty()) return at::zeros_like(x, at::kBool);
   const at::Tensor stacked = at::stack(wobble.seen), finite = at::isfinite(stacked);
@@ -146,7 +148,7 @@ at::Tensor plausible(const at::Tensor& x, const Wobble& wobble, const at::Tensor
                         at::logical_or(as_nan, as_infinity));
 }
 
-/// What all rows (the last dim) of a result move by, where some of them jump.
+/// How far all rows (the last dim) of a result move if some of them jump.
 at::Tensor steady_bound(const at::Tensor& eager, const at::Tensor& wobble) {
   const at::Tensor steady = of_channels(wobble.nan_to_num(0, 0, 0), [](const at::Tensor& flat) {
     return std::get<0>(flat.median(1));
@@ -204,7 +206,7 @@ Comparison compare_discrete(const at::Tensor& ours, const at::Tensor& eager, con
   return result;
 }
 
-/// Of the floating elements that are `over` their bound: those where eager's own jump so, too.
+/// Among floating elements `over` their bound: those at which eager's own elements jump as well.
 at::Tensor undecided_of(const at::Tensor& ours, const at::Tensor& eager, const at::Tensor& over,
                         const Wobble& wobble, const at::Tensor& bound) {
   at::Tensor undecided = at::logical_and(over, at::logical_not(at::isfinite(wobble.size)));
@@ -212,7 +214,7 @@ at::Tensor undecided_of(const at::Tensor& ours, const at::Tensor& eager, const a
     undecided.logical_and_(plausible(ours, wobble, bound));
     undecided.logical_and_(plausible(eager, wobble, bound));
   }
-  // Rows that change places are told by those that do not, which may move yet.
+  // Rows that change places are recognized by the rows that do not, which may still move.
   const at::Tensor rest = at::logical_and(over, at::logical_not(undecided));
   if (!wobble.whole || !rest.any().item<bool>()) return undecided;
   return at::logical_or(undecided, exchanged(ours, eager, rest, wobble));

@@ -10,33 +10,33 @@
 
 namespace lazyrt {
 
-/// What the program's own result becomes where nothing of importance changes. Empty: not known, or
+/// How the program's own result changes when nothing of importance changes. Empty: not known, or
 /// not asked for.
 struct Wobble {
-  at::Tensor size;               ///< f64, of the result's shape: the `s` of bound_of
+  at::Tensor size;               ///< f64, of the result's shape: the `s` in bound_of
   std::vector<at::Tensor> seen;  ///< the results themselves, floating ones as f64
-  /// False: more evaluations follow in any case. What is compared with it then is held to a bound
-  /// that none of them narrows, so that who passes would pass after them.
+  /// False: more evaluations follow in any case. Until then results are compared with a bound that
+  /// no later evaluation narrows, so a result that passes now would pass after them, too.
   bool whole = true;
 };
 
 struct Comparison {
   bool ok = true;
-  int64_t over = 0;         ///< elements beyond their bound
-  int64_t undecided = 0;    ///< other than eager's, but so are eager's own under rounding
+  int64_t over = 0;       ///< elements beyond their bound
+  int64_t undecided = 0;  ///< elements that differ from eager's where rounding changes eager's own
   double max_absolute = 0;  ///< largest error of those compared
   double max_value = 0;     ///< largest finite |eager's|
   double of_bound = 0;      ///< largest error over its bound
   std::string worst;        ///< "element [0,3] is 1.5, eager's 1.25", of the largest of_bound
 };
 
-/// The largest of |x| (f64) in each element's channel, broadcast over x. A channel is what has one
-/// index in dim 1 (of at least three dims: images) and what has one index in the last dim (tokens,
-/// rows); of both the smaller maximum counts. Of fewer than 16 elements a channel says nothing:
-/// there the whole tensor is taken. NaN and infinities do not count.
+/// For each element, the largest |x| (f64) in its channel, broadcast over x. A channel has one
+/// index in dim 1 (with at least three dims: images), or one index in the last dim (tokens, rows);
+/// the smaller of both maxima counts. A channel of fewer than 16 elements says nothing: then the
+/// whole tensor is used. NaN and infinities do not count.
 at::Tensor channel_maximum(const at::Tensor& x);
 
-/// How many times eager's own rounding ours may be.
+/// By how many times eager's own rounding the bundle's result may differ.
 inline constexpr int kOfWobble = 8;
 
 /// 1e-5 of each element + 1e-6 of its channel's largest + 8 s. s is the element's wobble, but at

@@ -1,6 +1,6 @@
 #pragma once
 
-// A bundle on the cpu backend, its results in the order of the program's. Free of LibTorch types.
+// Runs a bundle on the cpu backend; its results are in the program's order. Free of LibTorch types.
 
 #include <memory>
 #include <string>
@@ -21,10 +21,10 @@ struct BundleRun {
 
 class BundleRunner {
  public:
-  /// Of the program's only method. REQUIRES: the program outlives the runner.
+  /// Makes a runner for the program's only method. REQUIRES: the program outlives the runner.
   static Outcome<std::unique_ptr<BundleRunner>> make(const Program& program);
 
-  /// Fails as Session::run does; states are then what they were.
+  /// Fails as Session::run does; states then keep their content from before.
   Outcome<BundleRun> run(const std::vector<SampleTensor>& inputs, bool reset);
 
  private:

@@ -68,7 +68,7 @@ struct TappedRun {
     return {};
   }
 
-  /// Of a run that failed the last one that was tried.
+  /// Finds the variant that ran or, after a failed run, the last one that was tried.
   void find_variant(const Session& session) {
     const auto ran = session.variant();
     if (ran.ok()) {
@@ -186,7 +186,7 @@ class ValueComparer {
     const at::Tensor ours = from_sample(taken);
     const at::Tensor eager = wanted.to(ours.scalar_type()).contiguous();
     if (eager.sizes() != ours.sizes()) {
-      line.why = "an export of the model today gives it another shape";
+      line.why = "a new export of the model gives it another shape";
       return;
     }
     line.expected = expected.is_eager(id) ? ExpectedBy::kEager : ExpectedBy::kReference;
@@ -201,7 +201,7 @@ class ValueComparer {
     line.worst = found.worst;
   }
 
-  /// A node of another exporter may do less or more than its pair does.
+  /// A node of another exporter version may do less or more than its pair does.
   static void compare_neighbours(const at::Tensor& ours, ValueId id, ExpectedValues& expected,
                                  Comparison* found) {
     for (const TraceValueId value : expected.neighbours(id)) {
@@ -216,7 +216,7 @@ class ValueComparer {
     }
   }
 
-  /// Finite elements within `relative` of the largest, others equal.
+  /// Checks finite elements within `relative` of the largest, and others for equality.
   void compare_relative(const at::Tensor& ours, const at::Tensor& eager,
                         ComparedValue& line) const {
     const Comparison strict = compare_results(ours, eager, {});

@@ -1,7 +1,7 @@
 #pragma once
 
-// A bundle beside eager, value by value: which node is the first whose result differs. Free of
-// LibTorch types.
+// Compares a bundle with eager, value by value: which node is the first whose result differs. Free
+// of LibTorch types.
 
 #include <functional>
 #include <optional>
@@ -17,19 +17,20 @@ namespace lazyrt {
 struct CompareOptions {
   const Backend* backend = nullptr;  ///< nullptr: cpu_backend()
   int threads = 1;
-  /// How far a floating element may be, relative to the largest of its tensor; 0: as the check
-  /// after an export judges it, by how far eager moves under rounding.
+  /// The largest allowed error of a floating element, relative to the largest of its tensor; 0: the
+  /// bound of the check after an export, from how far eager moves under rounding.
   double relative = 0;
-  uint64_t seed = 1;  ///< of the changes in last places by which that is found
-  /// Called as an export calls its own. May throw; it goes through.
+  uint64_t seed = 1;  ///< for the last-place changes by which that is measured
+  /// Called as during an export. May throw; the exception is passed on.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
 };
 
 /// What a result of a node is compared with.
 enum class ExpectedBy : uint8_t {
-  kNothing,    ///< `why` says why
-  kEager,      ///< a value of the trace, computed by ATen
-  kReference,  ///< no value of the trace: made of eager's by the node's reference kernel
+  kNothing,  ///< `why` says why
+  kEager,    ///< a value of the trace, computed by ATen
+  /// Not a value of the trace: computed from eager's values by the node's reference kernel.
+  kReference,
 };
 
 /// A result of a node of the bundle.
@@ -58,10 +59,10 @@ struct ComparedValue {
 struct NodeComparison {
   std::string method;
   size_t variant = 0;                 ///< whose nodes these are
-  std::vector<ComparedValue> values;  ///< in order of execution, as far as the run came
+  std::vector<ComparedValue> values;  ///< in order of execution, up to the end of the run
   std::optional<size_t> first;        ///< of values: the first that differs
   std::string run_failed;             ///< why the run ended early; empty: it did not
-  bool is_exact = false;              ///< an export of the model today gives this very program
+  bool is_exact = false;              ///< a new export of the model gives this very program
   size_t compared = 0;
   size_t by_eager = 0;
   std::vector<std::string> notes;

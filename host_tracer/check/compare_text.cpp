@@ -66,7 +66,7 @@ CompareJson value_json(const ComparedValue& value) {
   return json;
 }
 
-/// How many values were left out, by reason.
+/// Says how many values were left out, by reason.
 std::string left_out_text(const NodeComparison& comparison) {
   std::map<std::string, size_t> reasons;
   for (const ComparedValue& value : comparison.values) {
@@ -122,11 +122,11 @@ std::string compare_verdict(const NodeComparison& comparison) {
   }
   text += "\n" + std::to_string(comparison.compared) + " of " + std::to_string(all) +
           " values compared, " + std::to_string(comparison.by_eager) +
-          " with eager's own, the others with reference kernels on eager's" +
+          " with eager's values, the others with reference kernels applied to eager's values" +
           left_out_text(comparison);
   if (!comparison.is_exact)
     text +=
-        "\nan export of the model today is another program: nodes were paired by operator, "
+        "\na new export of the model is another program: nodes were paired by operator, "
         "source, type and order";
   if (!comparison.run_failed.empty()) text += "\nthe run ended early: " + comparison.run_failed;
   return text;

@@ -11,7 +11,8 @@ namespace lazyrt {
 
 /// A line for each value: its node and name, what it is compared with, its error.
 std::string compare_table(const NodeComparison& comparison);
-/// "the first value that differs: node 3, ...", or that none does, and what was not compared.
+/// "the first value that differs: node 3, ...", or that none does, and which values were not
+/// compared.
 std::string compare_verdict(const NodeComparison& comparison);
 nlohmann::ordered_json compare_json(const NodeComparison& comparison);
 

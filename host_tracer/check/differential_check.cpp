@@ -27,12 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kCallsInARow = 3;    ///< on the sample, of a program that keeps something
+constexpr size_t kCallsInARow = 3;    ///< on the sample, for a program that keeps state
 constexpr size_t kMoreOfKeeping = 4;  ///< calls of a program that keeps something,
 constexpr size_t kMoreOfVariant = 5;  ///< and for each of its variants
 constexpr size_t kCallsOfSize = 4;    ///< at a size beside the sample's
-constexpr size_t kTurnsOfSample = 4;  ///< calls on several samples by turns, for each
-constexpr size_t kLongRow = 12;       ///< calls in a row, after which rounding may have added up
+constexpr size_t kTurnsOfSample = 4;  ///< calls on several samples in turn, for each sample
+constexpr size_t kLongRow = 12;       ///< a row of calls after which rounding may have added up
 constexpr double kOfDrift = 16;       ///< times what is allowed, late in a row
 
 double seconds_since(Clock::time_point begin) {
@@ -48,19 +48,19 @@ struct Subject {
   size_t first_line = 0;     ///< its outputs' place among the report's lines
 };
 
-/// A call of the program and of the bundle.
+/// One call of the program and of the bundle.
 struct PairedCall {
   std::vector<SampleTensor> inputs;
   std::string how;  ///< "the sample", "altered inputs (floats x 30)"
   bool reset = false;
   bool altered = false;
   bool has_gaps = false;
-  bool late = false;  ///< in a row that goes on as long as it can
+  bool late = false;  ///< in a row of calls that goes on as long as it can
 };
 
 enum class PairEnd {
   kCompared,
-  kLeftOut,    ///< what both have kept may no longer be the same: the next call needs a reset
+  kLeftOut,    ///< the states of both may no longer be equal: the next call needs a reset
   kDifferent,  ///< the report has it
 };
 
@@ -82,7 +82,7 @@ std::vector<SampleTensor> samples_of(const std::vector<at::Tensor>& tensors) {
   return samples;
 }
 
-/// Whether a program with such a node is made for elements that are not finite.
+/// Whether a program with such a node expects elements that are not finite.
 bool asks_for_gaps(const TraceNode& node) {
   static constexpr std::array kNames = {
       "aten::isnan",     "aten::isinf",       "aten::isfinite", "aten::isposinf",
@@ -163,7 +163,7 @@ class Checker {
     return 0;
   }
 
-  /// What was allowed to be wrong for other inputs or later calls is not asked for them.
+  /// If findings were allowed that make other inputs or later calls wrong, those are not checked.
   void limit_level(const std::vector<Trace>& traces) {
     for (const Trace& trace : traces) {
       for (const Finding& finding : trace.findings) {
@@ -175,14 +175,16 @@ class Checker {
     }
   }
 
-  /// Most calls on a sample. They count instead of seconds, so that a busy machine checks the same.
+  /// The most calls on a sample. They are counted instead of seconds, so that a busy machine checks
+  /// the same.
   size_t budget_of(size_t subject) const {
     if (options_.sizes && subject > 0) return kCallsOfSize;
     return options_.calls + (stateless_ ? 0 : kMoreOfKeeping + kMoreOfVariant * groups_.size());
   }
 
-  /// The calls of the last row: of a stateless program one more on the sample; else each variant is
-  /// reached, three times where there are several: what one leaves behind may show later.
+  /// The number of calls in the last row: for a stateless program one more on the sample; otherwise
+  /// enough to reach each variant, three times if there are several, because what one leaves behind
+  /// may show later.
   size_t last_row() const {
     if (stateless_ || options_.sizes) return 1;
     return groups_.size() == 1 ? kCallsInARow : 3 * (groups_.size() + 2);
@@ -207,7 +209,7 @@ class Checker {
     return Done{};
   }
 
-  /// "the sample", "sample 1", or "inputs f32[2,7]" of a size beside it.
+  /// "the sample", "sample 1", or "inputs f32[2,7]" for a size near it.
   std::string name_of(size_t index) const {
     if (!options_.sizes || index == 0) return "the sample";
     if (const auto& eager = subjects_[index].eager; eager && !eager->sample.empty())
@@ -219,7 +221,7 @@ class Checker {
     return text;
   }
 
-  /// Far from the sample only where the program keeps something: where it does not, a threshold is
+  /// Inputs far from the sample are used only if the program keeps state: otherwise a threshold is
   /// a guard or a node, and far from the sample rounding says little.
   std::vector<AlteredInputs> cases_of(const Subject& subject) const {
     auto cases = altered_inputs(tensors_of(subject.sample), options_.seed);
@@ -230,8 +232,8 @@ class Checker {
     return cases;
   }
 
-  /// Every case once. Without states nothing but the first call begins afresh: the longer the row,
-  /// the more of what the capture did not see shows. With states by turns after a reset.
+  /// Runs every case once. Without states only the first call begins afresh: the longer the row,
+  /// the more of what the capture missed shows. With states, every other case begins after a reset.
   Outcome<Done> check_altered(size_t index) {
     const auto cases = cases_of(subjects_[index]);
     std::vector<const AlteredInputs*> answered;
@@ -254,9 +256,9 @@ class Checker {
     return check_last_row(index, answered);
   }
 
-  /// What changes with some calls only, or late: the sample and altered inputs by turns, without a
-  /// reset, as many calls as are left. A stateless program has one more call on the sample, after
-  /// all others.
+  /// Finds what changes only with some calls, or late: the sample and altered inputs in turn,
+  /// without a reset, for as many calls as are left. A stateless program gets one more call on the
+  /// sample after all others.
   Outcome<Done> check_last_row(size_t index, const std::vector<const AlteredInputs*>& cases) {
     const std::vector<SampleTensor>& sample = subjects_[index].sample;
     const bool is_one = stateless_ || options_.sizes;
@@ -278,7 +280,7 @@ class Checker {
     return Done{};
   }
 
-  /// What a call on one sample leaves behind is what a call on another one finds.
+  /// What a call on one sample leaves behind is what a call on the next one starts from.
   Outcome<Done> check_samples_by_turns() {
     if (subjects_.size() < 2 || options_.sizes || allowed_) return Done{};
     if (report_.level != CheckLevel::kFull) return Done{};
@@ -329,8 +331,10 @@ class Checker {
     EagerRun eager = call_watched(*subject.eager, step, &undefined);
     if (!undefined.empty()) return not_defined(undefined);
     if (!eager.raised.empty() && subject.finite.empty() && subject.eager->may_be_foreign) {
-      note("the captured calls, done by ATen, stand for the program, which does not run here: " +
-           eager.raised);
+      note(
+          "the program itself does not run here; the bundle was compared with its captured calls, "
+          "run by ATen: " +
+          eager.raised);
       subject.eager = trace_reference(groups_, subject.group);
       eager = subject.eager->call(step.inputs, step.reset);
     }
@@ -364,9 +368,10 @@ class Checker {
   }
 
   static Failure not_defined(const std::string& call) {
-    return {Error::kUnsupported,
-            "the program writes into elements that the same call reads (" + call +
-                "): what eager gives depends on their order in memory. clone() what is read"};
+    return {
+        Error::kUnsupported,
+        "the program writes into elements that the same call reads (" + call +
+            "): eager's result depends on their order in memory. clone() the tensor that is read"};
   }
 
   Outcome<PairEnd> eager_raised(const PairedCall& step, const std::string& what) {
@@ -384,16 +389,16 @@ class Checker {
                                   const Failure& failure) {
     const std::string& sample = subject.eager->sample;
     if (!step.altered && step.reset && !sample.empty()) {
-      return Failure{
-          Error::kUnsupported,
-          "the bundle refuses " + sample + ": " + failure.text +
-              "\nIts values take another path than the first sample's, and where extents "
-              "vary there are no variants by values: leave it out, or make a bundle "
-              "for each path"};
+      return Failure{Error::kUnsupported,
+                     "the bundle refuses " + sample + ": " + failure.text +
+                         "\nThe values of this sample take another path than those of the first "
+                         "one, and where extents vary a bundle has one path for all values: leave "
+                         "the sample out, or export a bundle for each path"};
     }
     if (step.altered) {
       ++report_.refused;
-      if (failure.error != Error::kGuardFailed) note("the bundle fails loudly: " + failure.text);
+      if (failure.error != Error::kGuardFailed)
+        note("the bundle fails with an error: " + failure.text);
     } else if (step.reset && !(options_.sizes && failure.error == Error::kGuardFailed)) {
       return does_not_run(failure);
     } else {
@@ -454,7 +459,7 @@ class Checker {
     for (const std::string& text : wobble.notes()) note(text);
   }
 
-  /// A call on the same inputs without states is the same call.
+  /// Without states, a call on the same inputs is the same call.
   EagerWobble& wobble_of_last() {
     if (!wobble_ || !stateless_ || !same_call(wobble_->last(), history_.back())) {
       wobble_.emplace(groups_, history_, options_.seed);
@@ -479,8 +484,7 @@ class Checker {
     while (!comparison.ok && wobble.learn()) {
       comparison = compare_results(x, y, wobble.of(output));
     }
-    // What kernels make of NaN and infinities stands in NUMERICS.md; rounding adds up in what a
-    // program keeps.
+    // How kernels treat NaN and infinities is documented in NUMERICS.md; rounding adds up in state.
     const bool drift = step.late && comparison.of_bound < kOfDrift;
     if (!comparison.ok && (drift || (step.has_gaps && is_captured(output, y, wobble)))) {
       rounding_differs_ = true;
@@ -511,13 +515,14 @@ class Checker {
            plain.sizes() == eager.sizes() && compare_results(plain, eager, wobble.of(output)).ok;
   }
 
-  /// Where the difference comes in: in the capture, or at a node of the trace.
+  /// Finds where the difference begins: in the capture, or at a node of the trace.
   std::string cause(const Subject& subject, size_t output, const at::Tensor& ours,
                     const at::Tensor& eager, const EagerWobble& wobble) const {
     const at::Tensor plain = wobble.plain(output);
     if (!plain.defined()) return "The trace cannot be evaluated by ATen.";
     if (!is_captured(output, eager, wobble) && compare_results(plain, ours, wobble.of(output)).ok) {
-      return std::string("The captured calls, done by ATen, give the bundle's answer, too: the ") +
+      return std::string(
+                 "The captured calls, run by ATen, give the bundle's result as well: the ") +
              "program depends on something that the capture did not see (an attribute, a global, "
              "the environment, a "
              "decision on a value)" +
@@ -561,8 +566,9 @@ class Checker {
   std::unique_ptr<BundleRunner> runner_;
   bool stateless_ = false;
   bool asks_for_gaps_ = false;
-  bool rounding_differs_ = false;  ///< or kernels on inputs with gaps, in the last call: no error
-  std::vector<CheckedCall> history_;   ///< since the last reset, as far as it matters
+  /// Or kernels on inputs with gaps, in the last call: not an error.
+  bool rounding_differs_ = false;
+  std::vector<CheckedCall> history_;   ///< since the last reset, if it matters
   std::optional<EagerWobble> wobble_;  ///< of the last call that needed one
   CheckReport report_;
   bool allowed_ = false;  ///< something that may be wrong

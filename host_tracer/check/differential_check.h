@@ -1,6 +1,6 @@
 #pragma once
 
-// The bundle against the program, call by call, after every export. Free of LibTorch types.
+// Compares the bundle with the program, call by call, after every export. Free of LibTorch types.
 
 #include <cstdint>
 #include <functional>
@@ -17,25 +17,25 @@ namespace lazyrt {
 
 struct DifferentialOptions {
   CheckLevel level = CheckLevel::kFull;
-  size_t calls = 12;           ///< of the program on a sample; more where it keeps something
-  double search_seconds = 20;  ///< at most for the first node that differs
-  bool rows_of_sizes = false;  ///< calls in a row at sizes beside the sample's, too
-  size_t size_calls = 40;      ///< of the program at other sizes, behind each export
-  size_t size_captures = 2;    ///< of the program at some of these: see export_checked
+  size_t calls = 12;           ///< calls of the program on a sample; more if it keeps state
+  double search_seconds = 20;  ///< at most, to find the first node that differs
+  bool rows_of_sizes = false;  ///< also make calls in a row at sizes other than the sample's
+  size_t size_calls = 40;      ///< calls of the program at other sizes, after each export
+  size_t size_captures = 2;    ///< captures of the program at some of these: see export_checked
   uint64_t seed = 1;           ///< of the altered inputs
-  /// The traces are one program at several sizes, and no variants. There is time for each of them.
+  /// The traces are one program at several sizes, not variants. There are calls for each of them.
   bool sizes = false;
-  /// Called before each call with "check against eager". May throw; it goes through.
+  /// Called before each call with "check against eager". May throw; the exception is passed on.
   std::function<void(const std::string& stage, int64_t done, int64_t total)> progress;
   Pipeline pipeline = default_pipeline();  ///< that the bundle was made with
 };
 
-/// Runs the bundle, which was made of `traces`, beside the program of each of them: on
-/// the sample, again without a reset, then on altered inputs, by turns after a reset and after
-/// others, then on both by turns in a row. What it does is limited by calls, not by time. Traces
-/// without `eager` stand for their program, by ATen, if none has one; else they are variants and no
-/// samples of their own. A difference that is none of rounding (see bound.h) is told in
-/// CheckReport::difference. Fails where the bundle does not run on its sample.
+/// Runs the bundle, which was made from `traces`, beside the program of each of them: on the
+/// sample, again without a reset, then on altered inputs, alternately after a reset and after other
+/// calls, then on both alternately in a row. The number of calls limits it, not time. If no trace
+/// has `eager`, the traces stand for their program, evaluated by ATen; otherwise traces without it
+/// are variants and not samples of their own. CheckReport::difference holds a difference that is
+/// not rounding (see bound.h). Fails if the bundle does not run on its sample.
 Outcome<CheckReport> check_bundle(const LoadedBundle& bundle, const std::vector<Trace>& traces,
                                   const DifferentialOptions& options);
 

@@ -13,12 +13,14 @@
 namespace lazyrt {
 namespace {
 
-/// The evaluations in their order, one for each call of learn: a pair of nudges, these two, pairs.
+/// The evaluations in order, one for each call of learn: a pair of nudges, then these two, then
+/// further pairs.
 constexpr int kFlushed = 2, kInDouble = 3, kNudges = 10, kStages = kNudges + 2;
-/// As many where decisions were seen to change: of n equal numbers each wins in one of n.
+/// This many if decisions were seen to change: each of n equal numbers wins in one of n
+/// evaluations.
 constexpr int kStagesOfDecisions = 8 * kStages;
 constexpr int kNoNudge = -1;
-/// Two pairs, of which all values are kept.
+/// For these two pairs all values are kept.
 constexpr int kNudgesOfValues = 4;
 
 bool is_floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
@@ -30,18 +32,17 @@ at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
   return (x - y).abs().masked_fill(same, 0);
 }
 
-/// Where no input is floating the parameters are nudged in their place.
+/// If no input is floating, the parameters are nudged instead.
 bool nudges_parameters(const std::vector<CheckedCall>& calls) {
   const auto& inputs = calls.back().inputs;
   return std::none_of(inputs.begin(), inputs.end(), is_floating);
 }
 
-/// By how many last places a nudge moves the inputs: every other pair shows what decisions do
-/// where rounding is half as large as the bound allows.
+/// By how many last places a nudge moves the inputs: every other pair shows what decisions do if
+/// rounding is half as large as the bound allows.
 int places_of(int nudge) { return nudge / 2 % 2 == 1 ? kOfWobble / 2 : 1; }
 
-/// Numbers below the normal ones are 0 to the processor while one lives, as in
-/// XNNPACK.
+/// While one lives, the processor takes subnormal numbers for 0, as XNNPACK does.
 class FlushedSubnormals {
  public:
   FlushedSubnormals() : were_flushed_(flushes()) { set(true); }
@@ -148,8 +149,9 @@ void EagerWobble::learn_in_double() {
   if (exact.ok()) {
     add(*exact);
   } else {
-    notes_.push_back("not evaluated in float64, rounding is judged by last-place changes alone: " +
-                     exact.failure().text);
+    notes_.push_back(
+        "not evaluated in float64, so rounding is estimated from last-place changes alone: " +
+        exact.failure().text);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much the traces' own results, by ATen, move under rounding: in float64, without subnormal
-// numbers, and where the inputs change in the last place.
+// How far the traces' own results, by ATen, move under rounding: in float64, without subnormal
+// numbers, and when the inputs change in the last place.
 
 #include <ATen/core/Tensor.h>
 
@@ -21,25 +21,25 @@ struct CheckedCall {
   size_t variant = 0;  ///< the program that the bundle took
 };
 
-/// Adds to `wobble` what another evaluation says of a value, whose inputs differ by `places` last
+/// Adds to `wobble` what another evaluation shows about a value; its inputs differ by `places` last
 /// places.
 void learn_from(const at::Tensor& plain, const at::Tensor& other, int places, Wobble& wobble);
 
-/// The last of a sequence of calls, evaluated again and again.
+/// Evaluates the last of a sequence of calls again and again.
 class EagerWobble {
  public:
-  /// `groups` are the variants of the bundle and have to stay; `calls` begin after a reset.
+  /// `groups` are the variants of the bundle and must outlive this; `calls` begin after a reset.
   EagerWobble(const std::vector<TraceGroup>& groups, std::vector<CheckedCall> calls, uint64_t seed);
 
-  /// Evaluates once more, what tells most for its time first: the plain trace and one with
-  /// last-place changes, the other of that pair, without subnormal numbers, in float64. The wobble
-  /// is then whole; more such pairs follow, many of them where integers or truth values were seen
-  /// to change. False: no more is to be learned.
+  /// Evaluates once more, the most informative evaluations first: the plain trace and one with
+  /// last-place changes, the other one of that pair, without subnormal numbers, in float64. The
+  /// wobble is then whole; further pairs follow, many of them if integers or truth values were seen
+  /// to change. False: there is nothing more to learn.
   bool learn();
 
   /// Whether anything was learned.
   bool is_known() const { return stage_ > 0; }
-  /// Of output i, from what was learned so far.
+  /// The wobble of output i, from what was learned so far.
   Wobble of(size_t output) const;
   /// The trace's own result in the program's precision; undefined where it cannot be evaluated.
   at::Tensor plain(size_t output) const;
@@ -61,7 +61,7 @@ class EagerWobble {
     std::vector<at::Tensor> values;
     int places = 1;
   };
-  /// In float64, without subnormal numbers, and with last-place changes: as far as they are
+  /// Evaluations in float64, without subnormal numbers, and with last-place changes: those that are
   /// possible.
   std::vector<MovedValues> moved_values() const;
 

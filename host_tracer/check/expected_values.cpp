@@ -13,7 +13,7 @@
 namespace lazyrt {
 namespace {
 
-/// A reference kernel may take so many steps for one value, and no more.
+/// A reference kernel may take at most this many steps for one value.
 constexpr uint64_t kMostReferenceWork = uint64_t{1} << 34;
 
 at::Tensor moved_as(const Origin& origin, at::Tensor t) {
@@ -77,7 +77,7 @@ at::Tensor ExpectedValues::from_trace(const Evaluation& evaluation, const Value&
   return moved.sizes() == at::IntArrayRef(shape) ? moved : at::Tensor();
 }
 
-/// An input, a constant or a state as the run begins.
+/// The value of an input, a constant, or a state at the beginning of the run.
 at::Tensor ExpectedValues::leaf(ValueId id) const {
   const Value& value = graph_.value(id);
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
@@ -92,7 +92,7 @@ at::Tensor ExpectedValues::leaf(ValueId id) const {
 at::Tensor ExpectedValues::by_kernel(Evaluation& evaluation, ValueId id, std::string* why) {
   const Node& node = *graph_.producer(id);
   if (work_of(graph_, node) > kMostReferenceWork) {
-    *why = "it is no value of the traced program, and too large for a reference kernel";
+    *why = "it is not a value of the traced program, and too large for a reference kernel";
     return {};
   }
   std::vector<HostTensor> operands;
@@ -149,7 +149,7 @@ Wobble ExpectedValues::wobble_of(ValueId id) {
   return wobble;
 }
 
-/// Up to some calls before and after it.
+/// Values up to some calls before and after it.
 std::vector<TraceValueId> ExpectedValues::neighbours(ValueId id) const {
   constexpr int kCalls = 4;
   const TraceValueId origin = graph_.value(id).origin.value;

@@ -54,8 +54,8 @@ class Bisection {
     find_last_uses();
   }
 
-  /// The smallest k where the first k nodes give something else. All agree below `low`, `high` is
-  /// known, or taken, to differ.
+  /// Finds the smallest k for which the first k nodes give something else. Below `low` all agree;
+  /// `high` is known, or assumed, to differ.
   Outcome<size_t> run() {
     size_t low = 0, high = trace_.nodes.size();
     bool seen = false;
@@ -72,7 +72,9 @@ class Bisection {
     if (seen) return high - 1;
     auto same = agrees(trace_.nodes.size());
     if (!same.ok()) return same.failure();
-    if (*same) return Failure{Error::kUnsupported, "cut anywhere, the bundle is right"};
+    if (*same)
+      return Failure{Error::kUnsupported,
+                     "wherever the program is cut, the bundle of its first part is right"};
     return high - 1;
   }
 
@@ -104,7 +106,7 @@ class Bisection {
     return cut;
   }
 
-  /// The program up to there; states are read with what they held before the call.
+  /// The program up to that node; states have the content from before the call.
   Trace beginning(size_t count, const std::vector<TraceValueId>& cut) const {
     Trace part = trace_;
     part.nodes.resize(count);

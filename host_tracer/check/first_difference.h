@@ -1,6 +1,6 @@
 #pragma once
 
-// Which node of a trace the bundle computes otherwise than ATen, by bisection.
+// Finds by bisection which node of a trace the bundle computes differently from ATen.
 
 #include <functional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lazyrt {
 
-/// Exports a trace to a file, as the bundle was.
+/// Exports a trace to a file in the same way as the bundle.
 using ExportTrace = std::function<Outcome<Done>(const Trace& trace, const std::string& path)>;
 
 struct Suspect {
@@ -21,9 +21,9 @@ struct Suspect {
   std::string text() const;
 };
 
-/// Exports beginnings of `trace` to files at `path` with the values that the rest needs as results,
-/// runs them on `inputs` and compares with the trace's own `values`. Nothing: every beginning
-/// agrees, or the trace cannot be cut so, or `seconds` are over.
+/// Exports the beginnings of `trace` to files at `path`, with the values that the remaining nodes
+/// need as results, runs them on `inputs` and compares with the trace's own `values`. Nothing:
+/// every beginning agrees, the trace cannot be cut so, or `seconds` are over.
 Outcome<Suspect> find_first_difference(const Trace& trace, const std::vector<at::Tensor>& inputs,
                                        const EagerWobble::Values& values,
                                        const ExportTrace& export_trace, const std::string& path,

@@ -19,7 +19,7 @@ constexpr int64_t kLargest = int64_t{1} << 22;  ///< elements: larger tensors ar
 
 thread_local OverlapWatch* t_watch = nullptr;
 
-/// The places of the tensor's elements in its storage, ascending.
+/// The positions of the tensor's elements in its storage, ascending.
 std::vector<int64_t> places_of(const at::Tensor& t) {
   std::vector<int64_t> places =
       strided_places(t.sizes().vec(), t.strides().vec(), t.storage_offset());
@@ -54,7 +54,7 @@ bool is_plain(const at::Tensor& t) {
   return t.defined() && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_quantized();
 }
 
-/// The argument of a mutable operator that it writes, where that is one tensor.
+/// The argument that a mutable operator writes, if that is one tensor.
 std::optional<size_t> written_of(const c10::FunctionSchema& schema) {
   std::optional<size_t> written;
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
@@ -66,7 +66,7 @@ std::optional<size_t> written_of(const c10::FunctionSchema& schema) {
   return written;
 }
 
-/// Whether an operand shares elements with what is written, and is not the same.
+/// Whether an operand shares elements with the written tensor without being the same tensor.
 bool reads_what_it_writes(torch::jit::Stack stack, size_t written) {
   const at::Tensor target = stack[written].isTensor() ? stack[written].toTensor() : at::Tensor();
   if (!is_plain(target)) return false;
@@ -81,7 +81,7 @@ bool reads_what_it_writes(torch::jit::Stack stack, size_t written) {
   return found;
 }
 
-/// The call on other values in the same places: its operands as they are, or as they were.
+/// The call on other values in the same places, with its operands as they are or as copies.
 class Trial {
  public:
   Trial(const c10::OperatorHandle& op, const torch::jit::Stack& stack, size_t written)
@@ -96,7 +96,7 @@ class Trial {
     values_ = values_.to(target.scalar_type());
   }
 
-  /// What is written, with operands of their own or with those that share its memory.
+  /// Returns the written tensor, with copies of its operands or with those that share its memory.
   at::Tensor run(bool own_operands) const {
     const at::Tensor target = stack_[written_].toTensor(), memory = values_.clone();
     torch::jit::Stack stack = stack_;

@@ -13,17 +13,17 @@
 
 namespace lazyrt {
 
-/// While it lives, looks at the calls of ATen on this thread.
+/// While it lives, watches the ATen calls on this thread.
 class OverlapWatch {
  public:
-  /// `source_of` says which line calls; may be empty.
+  /// `source_of` returns the calling line; may be empty.
   explicit OverlapWatch(std::function<Source()> source_of);
   ~OverlapWatch();
   OverlapWatch(const OverlapWatch&) = delete;
   OverlapWatch& operator=(const OverlapWatch&) = delete;
 
-  /// The first call whose result is another one when it reads before it writes, for people; empty:
-  /// there was none.
+  /// Text on the first call whose result changes if it reads before it writes; empty: there was
+  /// none.
   const std::string& found() const { return found_; }
 
  private:

@@ -31,7 +31,7 @@ bool adds_products(const TraceNode& node) {
   return false;
 }
 
-/// How many products each sum has: what one filter holds, or a row of the first factor.
+/// How many products each sum has: the size of one filter, or of a row of the first factor.
 double terms_of(const Trace& trace, const TraceNode& node) {
   const auto shape_of = [&trace](const TraceArg* arg) -> const std::vector<int64_t>* {
     const auto* tensor = arg ? std::get_if<TensorArg>(arg) : nullptr;
@@ -57,7 +57,7 @@ bool scales_or_shifts(const TraceNode& node) {
   return false;
 }
 
-/// A look at the first few tells it of most.
+/// The first few elements show it for most tensors.
 bool are_whole(const at::Tensor& t) {
   const auto whole = [](const at::Tensor& x) { return (x == x.round()).all().item<bool>(); };
   constexpr int64_t kFew = 256;

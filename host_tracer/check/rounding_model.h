@@ -13,18 +13,18 @@
 namespace lazyrt {
 
 /// Changes for one evaluation of a trace, which it does not own. Sums of products (convolutions,
-/// matrix products) are rounded as often as they have terms, in an order that is the
-/// implementation's choice: their operands and results move by more last places the more terms they
-/// have (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), and so does what scales and
-/// shifts them by constants: a bundle folds that into their weights and adds the products to the
-/// bias. Sums of whole numbers are exact and stay. Operators that choose among equal elements in no
-/// order of their own have their operand loosened.
+/// matrix products) are rounded as often as they have terms, in an order that the implementation
+/// chooses: their operands and results move by more last places the more terms they have (Higham,
+/// Accuracy and Stability of Numerical Algorithms, 3.1). The same holds for values that they scale
+/// and shift by constants, because a bundle folds these into its weights and adds the products to
+/// the bias. Sums of integers are exact and stay. Operators that choose among equal elements in no
+/// defined order get an operand without equal elements.
 class RoundingModel {
  public:
-  /// `places`: of what is rounded once; `mirrored` turns every change round.
+  /// `places`: for values that are rounded once; `mirrored` reverses every change.
   RoundingModel(const Trace& trace, int places, uint64_t seed, bool mirrored);
 
-  /// A floating operand of the node, as this implementation would have it.
+  /// A floating operand of the node, as another implementation might have it.
   at::Tensor operand(const TraceNode& node, TraceValueId id, const at::Tensor& t) const;
   /// A floating result.
   at::Tensor result(TraceValueId id, const at::Tensor& t) const;
@@ -33,7 +33,8 @@ class RoundingModel {
   at::Tensor moved(TraceValueId id, const at::Tensor& t, double places) const;
 
   bool is_computed(TraceValueId id) const;
-  /// Of the values that a node scales and shifts by constants; 0: no such node.
+  /// The number of terms of the values that a node scales and shifts by constants; 0: it is not
+  /// such a node.
   double scaled_terms(const TraceNode& node) const;
 
   const Trace& trace_;

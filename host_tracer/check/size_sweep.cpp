@@ -19,14 +19,15 @@
 namespace lazyrt {
 namespace {
 
-/// How many times the bound a difference has to be for a suspicion: one evaluation of the program
-/// does not show all that rounding does.
+/// By how many times the bound a difference has to exceed it for a suspicion: one evaluation of the
+/// program does not show all effects of rounding.
 constexpr double kFar = 16;
-constexpr int kPlaces = 8;                ///< by which the inputs of that evaluation differ
-constexpr size_t kWithLargerNumbers = 4;  ///< at each such point inputs have larger numbers, too
+constexpr int kPlaces = 8;  ///< last places by which the inputs of that evaluation differ
+/// At every such point, inputs with larger numbers are tried as well.
+constexpr size_t kWithLargerNumbers = 4;
 
 bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
-  if (at::equal(ours, eager)) return false;  // most are, and the rest takes its time
+  if (at::equal(ours, eager)) return false;  // most are equal, and the rest takes time
   const Comparison comparison = compare_results(ours, eager, wobble);
   return !comparison.ok && comparison.of_bound > kFar;
 }
@@ -42,7 +43,8 @@ class Sweep {
 
   size_t calls() const { return calls_; }
 
-  /// Whether results are far apart there; nothing where one of both does not take this size.
+  /// Whether the results are far apart at this point; nothing if the bundle or the program does not
+  /// take this size.
   std::optional<bool> parts_at(const SizePoint& point, const DynamicShapes& shapes) {
     const auto row = row_at(point, shapes);
     if (!row) return std::nullopt;
@@ -83,7 +85,7 @@ class Sweep {
     return made;
   }
 
-  /// The largest that the program takes at the sample's sizes.
+  /// Finds the largest numbers that the program takes at the sample's sizes.
   void find_larger_numbers() {
     constexpr Enlargement kWays[] = {{30, 7.5, 7, 5}, {30, 7.5, 3, 1}, {30, 7.5, 1, 0}};
     for (const Enlargement& way : kWays) {
@@ -93,7 +95,7 @@ class Sweep {
     larger_.reset();
   }
 
-  /// The call at place `last` of a row whose inputs differ in the last places.
+  /// Calls the program at position `last` of a row, with inputs that differ in the last places.
   EagerRun moved_run(const std::vector<Inputs>& row, size_t last) {
     EagerRun run;
     for (size_t i = 0; i <= last; ++i) {

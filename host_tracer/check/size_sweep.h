@@ -1,7 +1,7 @@
 #pragma once
 
-// A bundle beside its program at many sizes. It finds what captures at some sizes do not show: a
-// program that does something else at one size. Free of LibTorch types.
+// Runs a bundle beside its program at many sizes. It finds what captures at some sizes do not show:
+// a program that does something else at one size. Free of LibTorch types.
 
 #include <functional>
 #include <memory>
@@ -18,8 +18,8 @@ namespace lazyrt {
 struct SizeSweepOptions {
   size_t calls = 40;        ///< of the program, at most
   size_t most_parting = 8;  ///< points that are reported at once
-  uint64_t seed = 1;        ///< of inputs that differ in their last places
-  /// Called at each point. May throw; it goes through.
+  uint64_t seed = 1;        ///< for the inputs that differ in their last places
+  /// Called at each point. May throw; the exception is passed on.
   std::function<void(size_t done, size_t total)> progress;
 };
 

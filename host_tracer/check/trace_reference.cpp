@@ -36,7 +36,7 @@ class TraceProgram {
   }
 
  private:
-  /// The first variant whose guards hold, or that of the sample.
+  /// Evaluates the first variant whose guards hold, or that of the sample.
   Outcome<TraceRun> evaluate(const std::vector<at::Tensor>& inputs) {
     std::optional<Outcome<TraceRun>> own;
     for (size_t i = 0; i < groups_.size(); ++i) {

@@ -8,8 +8,8 @@
 
 namespace lazyrt {
 
-/// The program as ATen computes its traces, of which `groups[first]` is asked first: for files that
-/// hold nothing else. `groups` has to outlive it.
+/// The program as ATen evaluates its traces, beginning with `groups[first]`: for files that hold
+/// nothing else. `groups` must outlive it.
 std::shared_ptr<const EagerReference> trace_reference(const std::vector<TraceGroup>& groups,
                                                       size_t first);
 

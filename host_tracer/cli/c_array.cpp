@@ -27,11 +27,11 @@ AlignedBlock aligned_block(size_t bytes) {
   return AlignedBlock(static_cast<uint8_t*>(std::aligned_alloc(kBufferAlignment, whole)));
 }
 
-/// What a program and one session of a method take, on the readable kernels.
+/// The memory that a program and one session of a method take, on the reference kernels.
 struct PoolSizes {
   std::string name;
   uint64_t arena = 0, inputs = 0, states = 0, workspace = 0, packed = 0, plan = 0;
-  size_t program = 0;  ///< of the buffer, while there is no session
+  size_t program = 0;  ///< bytes of the buffer, while there is no session
   size_t buffer = 0;
 };
 
@@ -54,7 +54,7 @@ class Measure {
   }
 
  private:
-  /// In a buffer as a device has it, of a size that is surely enough.
+  /// Measures in a buffer like that of a device, large enough in any case.
   Outcome<PoolSizes> measure(size_t index, const Method& described) {
     const size_t room = (size_t{64} << 20) + 4 * described.arena_bytes() + 16 * bundle_.size();
     const AlignedBlock block = aligned_block(room);

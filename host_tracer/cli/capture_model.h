@@ -16,12 +16,13 @@ struct CaptureSettings {
   bool second_trace = true;        ///< of a TorchScript file
   std::vector<std::string> allow;  ///< ids of findings that are warnings instead of errors
   CaptureProgress progress;
-  std::string* interface = nullptr;  ///< gets the nesting of arguments and result; may stay empty
-  /// Gets the dims that vary in a .pt2; stays empty for TorchScript. May be null.
+  /// Gets the nesting of arguments and result; may be left empty.
+  std::string* interface = nullptr;
+  /// Gets the dims that vary in a .pt2; empty for TorchScript. May be null.
   std::optional<std::vector<Pt2Dim>>* file_dims = nullptr;
 };
 
-/// Captures a model file of whatever kind it is (by its content), once for these inputs, at their
+/// Captures a model file of any kind (recognized by its content) once, for these inputs and their
 /// sizes.
 Outcome<Trace> capture_model(const std::string& path, std::vector<GivenInput> inputs,
                              const CaptureSettings& settings);

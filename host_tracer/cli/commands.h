@@ -1,6 +1,6 @@
 #pragma once
 
-// The commands of lazy-export. Each prints what it has to say and answers the exit code.
+// The commands of lazy-export. Each prints its output and returns the exit code.
 
 #include <cstdint>
 #include <string>
@@ -70,7 +70,7 @@ struct CArrayArguments {
 Exit run_c_array(const CArrayArguments& arguments);
 
 struct ExplainArguments {
-  std::string code;    ///< what Status::message() of a library without texts says
+  std::string code;    ///< the error code that Status::message() gives in a library without texts
   std::string bundle;  ///< that the program ran
   bool json = false;
 };

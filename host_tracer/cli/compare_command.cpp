@@ -30,7 +30,7 @@ std::vector<GivenInput> sample_inputs(const LoadedBundle& bundle) {
   return inputs;
 }
 
-/// A .pt2 has samples of its own; TorchScript takes those of the bundle.
+/// A .pt2 has its own samples; for TorchScript those of the bundle are used.
 Outcome<std::vector<GivenInput>> inputs_of(const CompareArguments& arguments,
                                            const LoadedBundle& bundle) {
   auto given = parse_input_specs(arguments.inputs);

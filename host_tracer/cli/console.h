@@ -8,15 +8,15 @@
 
 namespace lazyrt {
 
-/// Tells of a failed command and answers its exit code: on stderr `lazy-export: text`, and
-/// with `json` {"error": {"kind", "message", "exit_code"}} on stdout as well.
+/// Reports a failed command and returns its exit code: on stderr `lazy-export: text`, and with
+/// `json` also {"error": {"kind", "message", "exit_code"}} on stdout.
 Exit fail(const Failure& failure, bool json);
-/// The same with a code of its own; `details` are more keys of the JSON object.
+/// The same with a given code; `details` are more keys of the JSON object.
 Exit fail(const Failure& failure, Exit code, bool json,
           const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
 
-/// Prints the object and a newline on stdout; text that is not UTF-8 is repaired, and no character
-/// in it reaches a terminal that acts on it.
+/// Prints the object and a newline on stdout. Text that is not UTF-8 is repaired, and characters
+/// that a terminal acts on are escaped.
 void print_json(const nlohmann::ordered_json& json);
 /// Prints lines on stdout, escaped for a terminal.
 void print_text(const std::string& text);

@@ -12,7 +12,7 @@ Failure bad_dim(const std::string& text, const std::string& what) {
 
 constexpr char kForm[] =
     "write INPUT.DIM=NAME:MIN..MAX, as input_ids.1=seq:1..512, or x.2=height:160..288/32 for "
-    "multiples of 32, or y.0=2*seq+1 for what follows from another one";
+    "multiples of 32, or y.0=2*seq+1 for a size that follows from another one";
 
 bool parse_whole(std::string_view text, int64_t* number) {
   const char* const end = text.data() + text.size();
@@ -54,12 +54,12 @@ bool parse_extent(std::string_view text, DynamicDim* dim) {
 
 Outcome<Done> check_bounds(const std::string& text, const DynamicDim& dim) {
   if (!dim.max) return Done{};
-  if (*dim.min < 1) return bad_dim(text, "MIN has to be 1 at least");
+  if (*dim.min < 1) return bad_dim(text, "MIN has to be at least 1");
   if (*dim.min > *dim.max) {
     return bad_dim(
         text, "MIN " + std::to_string(*dim.min) + " is more than MAX " + std::to_string(*dim.max));
   }
-  if (dim.multiple < 1) return bad_dim(text, "multiples are of 1 at least");
+  if (dim.multiple < 1) return bad_dim(text, "the number after / has to be at least 1");
   return Done{};
 }
 

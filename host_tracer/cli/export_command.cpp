@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A failure with the exit code that its place asks for.
+/// A failure, with the exit code for the stage in which it happened.
 struct Stop {
   Failure failure;
   Exit code;
@@ -85,11 +85,12 @@ class Export {
   const std::string partial_;
   const RemoveOnInterrupt interrupted_, interrupted_writing_, interrupted_report_;
   std::unique_ptr<Progress> progress_;
-  std::vector<Trace> traces_;  ///< one for each sample, where extents vary one; at least one
+  /// One for each sample, or a single one if extents vary; at least one.
+  std::vector<Trace> traces_;
   CheckLevel level_ = CheckLevel::kFull;
   std::string interface_;          ///< nesting of arguments and result, if the front end knows it
   std::vector<DynamicDim> asked_;  ///< --dynamic
-  std::vector<DynamicDim> dims_;   ///< that vary, by --dynamic and by the file
+  std::vector<DynamicDim> dims_;   ///< dims that vary, from --dynamic and the file
   std::vector<SampleInputs> more_samples_;        ///< where extents vary, beside the first
   std::optional<std::vector<Pt2Dim>> file_dims_;  ///< that vary in a .pt2
   std::optional<DynamicExport> dynamic_;          ///< then the traces are at several sizes
@@ -123,7 +124,7 @@ void Export::dump(const std::string& pass, const Graph& graph) const {
   }
 }
 
-/// What can be refused before the model is read.
+/// Checks what can be refused before the model is read.
 void Export::check_arguments() {
   const std::vector<std::string> points = dump_points(default_pipeline());
   for (const std::string& name : args_.dump_after) {
@@ -210,11 +211,11 @@ void Export::capture() {
 void Export::refuse_other_numbers(const std::string& name,
                                   const std::vector<GivenInput>& inputs) const {
   if (numbers_in(inputs) == numbers_in(samples()[0])) return;
-  stop({Error::kInvalidArgument, name + " has other numbers than the first one, and a bundle has "
-                                        "one value of each: make a bundle for each"});
+  stop({Error::kInvalidArgument, name + " has other numbers than the first sample, and a bundle "
+                                        "has one value for each: export a bundle for each sample"});
 }
 
-/// A later sample. What is no tensor stands in the bundle once.
+/// Captures a later sample. A value that is not a tensor is in the bundle only once.
 Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
   const std::string name = "sample " + std::to_string(traces_.size());
   refuse_other_numbers(name, inputs);
@@ -223,9 +224,9 @@ Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
   settings.interface = &interface;
   auto trace = capture_model(args_.model, std::move(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    stop({Error::kInvalidArgument, name + " has other texts, flags or infinite numbers among its "
-                                          "arguments or results than the first one, or other "
-                                          "nesting: make a bundle for each"});
+    stop({Error::kInvalidArgument,
+          name + " has other texts, flags or infinite numbers among its arguments or results than "
+                 "the first sample, or nests them differently: export a bundle for each sample"});
   }
   return trace;
 }
@@ -245,7 +246,7 @@ void Export::add_sample(std::vector<GivenInput> inputs) {
   more_samples_.push_back(std::move(trace->sample_inputs));
 }
 
-/// By --dynamic and by the file; none with --static.
+/// The dims that vary, from --dynamic and the file; none with --static.
 std::vector<DynamicDim> Export::varying_dims() const {
   if (args_.use_sample_shape) return {};
   auto asked = places_in(asked_, traces_[0]);
@@ -276,14 +277,15 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   settings.interface = &interface;
   auto trace = capture_model(args_.model, inputs_at(inputs), settings);
   if (trace.ok() && !join_interfaces(interface, &interface_)) {
-    return Failure{Error::kUnsupported,
-                   "the program's arguments or results are nested otherwise than with the sample, "
-                   "or are other texts"};
+    return Failure{
+        Error::kUnsupported,
+        "the program's arguments or results are nested differently than with the sample, "
+        "or are other texts"};
   }
   return trace;
 }
 
-/// What the traces at other sizes found, once: guards and syncs are those of the sample's.
+/// Describes what the traces at other sizes found, once; guards and syncs are those of the sample.
 void Export::describe_others() {
   ExportSummary all;
   describe_traces(traces_, &all);
@@ -323,7 +325,7 @@ void Export::stop_at_sizes(const Failure& failure) const {
   stop(failure);
 }
 
-/// Tells of the findings; there is no bundle, but the report if it is wanted.
+/// Reports the findings; there is no bundle, but a report if one was requested.
 void Export::stop_broken() {
   progress_.reset();
   summary_.bundle.path = args_.output;
@@ -355,13 +357,14 @@ ExportJob Export::job() {
   job.check.progress = job.compile.progress;
   job.unchecked = "--check none";
   job.advice =
-      "either the model does what the capture cannot see, or this is a bug of LazyRT (--keep keeps "
+      "either the model does something that the capture cannot see, or this is a bug in LazyRT "
+      "(--keep keeps "
       "the bundle)";
   job.keep = args_.keep;
   return job;
 }
 
-/// Writes the bundle, which has to give what the model gives, and moves it to its place.
+/// Writes the bundle, checks that it gives the model's results, and moves it to its place.
 void Export::publish() {
   auto done = publish_export(&traces_, job(), summary_);
   if (!done.ok()) {

@@ -78,7 +78,7 @@ std::optional<SeenNumber> parse_number(const std::string& text) {
   return std::nullopt;
 }
 
-/// Splits at each comma that a NAME= follows: shapes have commas, too.
+/// Splits at each comma before NAME=, since shapes contain commas, too.
 std::vector<std::string> split_sample(const std::string& text) {
   std::vector<std::string> parts;
   size_t begin = 0;

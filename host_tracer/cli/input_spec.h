@@ -20,7 +20,7 @@ Outcome<std::vector<GivenInput>> parse_input_specs(const std::vector<std::string
 /// One --sample: `NAME=VALUE,NAME=VALUE`, values as those of --input.
 Outcome<std::vector<GivenInput>> parse_sample_spec(const std::string& text);
 
-/// `common` with those of the same name replaced, and the rest added, by `sample`.
+/// Returns `common` with the inputs of `sample` added, which replace those of the same name.
 std::vector<GivenInput> override_inputs(std::vector<GivenInput> common,
                                         const std::vector<GivenInput>& sample);
 

@@ -31,7 +31,7 @@ void set_handlers(void (*handler)(int)) {
   sigemptyset(&action.sa_mask);
   for (const int number : kSignals) {
     struct sigaction now = {};
-    // What the parent told us to ignore (nohup) stays so.
+    // A signal that the parent told us to ignore (nohup) stays ignored.
     if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }

@@ -11,7 +11,7 @@ namespace {
 using namespace lazyrt;
 
 constexpr char kAbout[] =
-    "Turns a PyTorch model into a LazyRT bundle, and tells what is in one.\n"
+    "Turns a PyTorch model into a LazyRT bundle, and shows what is in one.\n"
     "\n"
     "  lazy-export MODEL.pt2 -o OUT.lzb     export what torch.export.save wrote\n"
     "  lazy-export MODEL.pt -o OUT.lzb --input x=1,3,224,224:f32\n"
@@ -75,7 +75,7 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
                   "line or above it, '# lazyrt: allow baked-value', does the same")
       ->allow_extra_args(false);
   app->add_flag("!--no-second-trace", a->second_trace,
-                "do not look for baked values by tracing perturbed inputs, too");
+                "do not trace a second time, on perturbed inputs, to find baked values");
   app->add_flag("--static", a->use_sample_shape,
                 "fix the dynamic dims of the .pt2 at the sizes of its sample")
       ->excludes("--dynamic");
@@ -103,7 +103,7 @@ void add_export_options(CLI::App* app, ExportArguments* a) {
 }
 
 CLI::App* add_inspect(CLI::App* app, InspectArguments* a) {
-  CLI::App* inspect = app->add_subcommand("inspect", "tell what is in a bundle");
+  CLI::App* inspect = app->add_subcommand("inspect", "show what is in a bundle");
   inspect->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
   inspect->add_flag("--nodes", a->nodes, "a line for each node");
   inspect->add_option("--report", a->report, "also write a report as one HTML file");
@@ -118,8 +118,9 @@ CLI::App* add_verify(CLI::App* app, VerifyArguments* a) {
                      "most bytes that arena and states of a method may ask for; 0: 4 GiB");
   verify->add_option("--work-limit", a->work_limit,
                      "most steps (about one multiply-add each) that a run may take; 0: 2^43");
-  verify->add_option("--node-work-limit", a->node_work_limit,
-                     "most steps of one node, and elements around an empty value; 0: 2^40");
+  verify->add_option(
+      "--node-work-limit", a->node_work_limit,
+      "most steps of one node, and largest product of an empty tensor's other extents; 0: 2^40");
   verify->add_flag("--json", a->json, "the result as JSON on stdout");
   return verify;
 }
@@ -128,12 +129,12 @@ CLI::App* add_compare(CLI::App* app, CompareArguments* a) {
   CLI::App* compare = app->add_subcommand(
       "compare",
       "run a bundle beside eager, value by value, and name the first node that differs.\n"
-      "The model is captured again; nodes are found by what the bundle says of their source");
+      "The model is captured again; nodes are matched by the source lines that the bundle records");
   compare->add_option("BUNDLE", a->bundle, "a .lzb file")->required();
   compare->add_option("MODEL", a->model, "the .pt2 or .pt that it was made of")->required();
   compare
       ->add_option("--input", a->inputs,
-                   "as for an export; without it the sample of the .pt2, or of the bundle")
+                   "as for an export; default: the sample in the .pt2, or in the bundle")
       ->allow_extra_args(false);
   compare->add_option("--backend", a->backend, "cpu, reference, vulkan or auto")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(BackendChoice::kNames),
@@ -145,7 +146,7 @@ CLI::App* add_compare(CLI::App* app, CompareArguments* a) {
   compare
       ->add_option("--bound", a->relative,
                    "largest error of an element, relative to the largest of its value; without it\n"
-                   "eager's own movement under rounding tells")
+                   "it follows from how far rounding moves eager's result")
       ->check(CLI::Range(0.0, 1.0));
   compare->add_flag("--quiet", a->quiet, "no table and no progress");
   compare->add_flag("--json", a->json, "the result as JSON on stdout");
@@ -164,11 +165,11 @@ CLI::App* add_c_array(CLI::App* app, CArrayArguments* a) {
 
 CLI::App* add_explain(CLI::App* app, ExplainArguments* a) {
   CLI::App* command = app->add_subcommand(
-      "explain", "the text of a message of a library without texts, as lazy-run --explain");
-  command->add_option("CODE", a->code, "the message: 1a2b3c4d,7:12, where 12 is a node")
+      "explain",
+      "print the text of an error code from a library built without texts, as lazy-run --explain");
+  command->add_option("CODE", a->code, "the error code, such as 1a2b3c4d,7:12, where 12 is a node")
       ->required();
-  command->add_option("BUNDLE", a->bundle, "the bundle that was run; tells what the node is")
-      ->required();
+  command->add_option("BUNDLE", a->bundle, "the bundle that was run, to name the node")->required();
   command->add_flag("--json", a->json, "the text as JSON on stdout");
   return command;
 }

@@ -9,9 +9,8 @@
 
 namespace lazyrt {
 
-/// Says on stderr what is being done, once it takes longer than two seconds: a line every two
-/// seconds with the stage, how far it is, and how long it has run. Silent for what is quick.
-/// Thread-safe.
+/// Reports on stderr what is being done once it takes longer than two seconds: every two seconds a
+/// line with the stage, its progress and its time. Quick work prints nothing. Thread-safe.
 class Progress {
  public:
   /// `enabled` false: never prints.
@@ -20,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A new stage begins, or the current one is at done of total; total 0: not known.
+  /// Begins a new stage, or reports the current one at done of total; total 0: not known.
   void report(const std::string& stage, int64_t done = 0, int64_t total = 0);
 
  private:

@@ -30,7 +30,7 @@ std::string input_names(const Trace& trace) {
   return text;
 }
 
-/// Bounds as far as they were given: 0 where not.
+/// Bounds that were given; 0 for those that were not.
 struct Bounds {
   int64_t min = 0, max = 0, multiple = 1;
 };
@@ -42,7 +42,7 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
                    std::to_string(dim.offset) + " is no extent");
   }
   if (dim.min && *dim.min < 1) return invalid(where + ": the smallest size is 1");
-  if (dim.multiple < 1) return invalid(where + ": multiples of what is less than 1");
+  if (dim.multiple < 1) return invalid(where + ": the multiple is less than 1");
   if (dim.max.value_or(1) > kMostSize || dim.multiple > kMostSize) {
     return invalid(where + ": the largest size is " + std::to_string(kMostSize));
   }
@@ -56,7 +56,7 @@ Outcome<Done> add_bounds(const DynamicDim& dim, Bounds* bounds) {
   if (dim.max) bounds->max = bounds->max > 0 ? std::min(bounds->max, *dim.max) : *dim.max;
   bounds->multiple = std::lcm(bounds->multiple, dim.multiple);
   if (bounds->multiple <= kMostSize) return Done{};
-  return invalid(where + ": no size is a multiple of all that is said of it");
+  return invalid(where + ": no size in the range satisfies all of its multiples");
 }
 
 Outcome<DimSymbol> make_symbol(const DynamicDim& dim, const Bounds& bounds) {
@@ -95,7 +95,7 @@ InputShapes shapes_of(const SampleInputs& inputs) {
   return shapes;
 }
 
-/// The size of a symbol, on which its dims have to agree.
+/// Returns the size of a symbol, on which all of its dims have to agree.
 Outcome<int64_t> size_in(const NamedShapes& sample, const std::vector<const DynamicDim*>& dims,
                          const Trace& first) {
   int64_t size = 0;
@@ -117,7 +117,7 @@ Outcome<int64_t> size_in(const NamedShapes& sample, const std::vector<const Dyna
   return size;
 }
 
-/// What bounds a symbol without an upper bound, where it has several sizes.
+/// Derives bounds for a symbol without an upper bound if it has several sizes.
 void add_seen(const std::vector<int64_t>& sizes, Bounds* bounds) {
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   if (bounds->max > 0 || *least == *most) return;
@@ -125,7 +125,8 @@ void add_seen(const std::vector<int64_t>& sizes, Bounds* bounds) {
   bounds->max = *most;
 }
 
-/// Inputs of one dtype and rank, and of one size in dims that do not vary.
+/// Checks that inputs have the dtype and rank of the first sample's, and its size in dims that do
+/// not vary.
 Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, const Trace& first,
                            const DynamicShapes& shapes) {
   if (inputs.size() != first.inputs.size()) return invalid(name + " has other inputs");
@@ -146,7 +147,7 @@ Outcome<Done> check_inputs(const SampleInputs& inputs, const std::string& name, 
                          .append(std::to_string(inputs[i].shape[d]))
                          .append(" in ")
                          .append(name)
-                         .append(", and nothing says that it varies"));
+                         .append(", and it is not among the dims that vary"));
     }
   }
   return Done{};

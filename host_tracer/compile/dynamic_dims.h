@@ -1,6 +1,6 @@
 #pragma once
 
-// What a caller says about dims that vary, and what it means for the inputs of a sample.
+// What a caller says about dims that vary, and what it means for a sample's inputs.
 
 #include <cstdint>
 #include <optional>
@@ -27,11 +27,11 @@ struct DynamicDim {
   std::string place() const { return "input '" + input + "', dim " + std::to_string(dim); }
 };
 
-/// The dims without negative numbers. kInvalidArgument names an input or a dim that the trace
-/// lacks, and a dim that is given twice.
+/// Returns the dims without negative numbers. kInvalidArgument names an input or dim that the trace
+/// lacks, or a dim that is given twice.
 Outcome<std::vector<DynamicDim>> places_in(std::vector<DynamicDim> dims, const Trace& sample);
 
-/// The inputs of a sample beside the first one.
+/// The inputs of a sample other than the first one.
 using SampleInputs = std::vector<SampleTensor>;
 
 /// One symbol for each name. Bounds that are given again narrow it, and are rounded to multiples;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps from a trace to a planned program, which the exporter's ways share. Internal to it.
+// The steps from a trace to a planned program, shared by all parts of the exporter. Internal to it.
 
 #include <chrono>
 #include <memory>
@@ -28,7 +28,7 @@ class TimedStage {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// One program on its way to the file.
+/// One program, planned and ready to be written.
 struct PlannedVariant {
   TraceGroup group;
   std::optional<Graph> graph;
@@ -42,7 +42,7 @@ struct PlannedVariant {
 Outcome<Graph> import_stage(const Trace& trace, const OpTable& ops, const ExportOptions& options,
                             ExportReport* report);
 
-/// Tells the caller of each pass. REQUIRES: `options` outlives it.
+/// Returns hooks that tell the caller about each pass. REQUIRES: `options` outlives it.
 PipelineOptions pass_hooks(const ExportOptions& options);
 
 Outcome<Done> pass_stage(Graph& graph, const ExportOptions& options, ExportReport* report);

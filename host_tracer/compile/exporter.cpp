@@ -24,8 +24,9 @@ bool same_input_shapes(const Graph& a, const Graph& b) {
   return true;
 }
 
-/// Whether a run on the sample of `later` takes `earlier`. Without a sample: when it has no guards.
-/// States have the first run's content there: of a later phase it is not known to be taken.
+/// Whether a run on the sample of `later` would take `earlier`. Without a sample: whether `earlier`
+/// has no guards. States have the first run's content there, so for a later phase this is not
+/// known.
 Outcome<bool> shadows(const Graph& earlier, const Graph& later) {
   if (!same_input_shapes(earlier, later)) return false;
   if (earlier.guards().empty()) return true;
@@ -46,8 +47,8 @@ Outcome<Done> check_reachable(const std::vector<PlannedVariant>& variants,
                    "sample " + std::to_string(later.group.samples[0] + 1) +
                        " takes another path than sample " +
                        std::to_string(earlier.group.samples[0] + 1) +
-                       ", but nothing tells them apart at run time: their inputs have the same "
-                       "shapes, and no guard of the earlier one fails. They part at " +
+                       ", but they cannot be told apart at run time: their inputs have the same "
+                       "shapes, and no guard of the earlier one fails. They first differ at " +
                        first_difference(earlier.group.trace, later.group.trace)};
   }
   return Done{};
@@ -105,7 +106,7 @@ Outcome<ExportReport> export_trace(const Trace& trace, const OpTable& ops,
 
 namespace {
 
-/// From a group of traces to a planned graph. Only the first variant's steps go into the report.
+/// Turns a group of traces into a planned graph. Only the first variant's steps are reported.
 Outcome<PlannedVariant> make_variant(TraceGroup group, const std::vector<Trace>& samples,
                                      const OpTable& ops, const ExportOptions& options,
                                      ExportReport* report) {

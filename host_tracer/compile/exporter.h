@@ -1,6 +1,6 @@
 #pragma once
 
-// Trace -> bundle: import, passes, plan, emit. Free of LibTorch.
+// From a trace to a bundle: import, passes, plan, emit. Free of LibTorch.
 
 #include <functional>
 #include <optional>
@@ -16,14 +16,14 @@
 
 namespace lazyrt {
 
-/// Extents that vary, for traces of one program at several sizes: the sample, then `points` of them
-/// (fit_points), from which a graph of all sizes is made.
+/// Extents that vary, for traces of one program at several sizes: the sample's, then those at
+/// `points` (fit_points). They become one graph of all sizes.
 struct DynamicExport {
   DynamicShapes shapes;
   SizePoint sample;
   std::vector<SizePoint> points;
-  /// The program at one more point, where numbers are not settled by these, or it takes another
-  /// path; `compared`: with what the check needs. May be empty, may throw.
+  /// Captures the program at one more point, if these do not determine its numbers or it takes
+  /// another path; `compared`: with what the check needs. May be empty, may throw.
   std::function<Outcome<Trace>(const SizePoint& point, bool compared)> capture_at;
 };
 
@@ -53,21 +53,23 @@ struct StageTime {
 
 /// One of the programs in the bundle.
 struct ExportedVariant {
-  std::vector<size_t> samples;  ///< the traces that it stands for, by their place in the call
+  std::vector<size_t> samples;  ///< the traces that this variant covers, by their place in the call
   size_t nodes = 0;
   size_t guards = 0;
   uint64_t arena_bytes = 0;
-  std::string difference;  ///< where its trace parts from the first one's; empty for the first
-  std::string sizes;       ///< "seq: 129 to 512", of one of several ranges
+  /// Where its trace first differs from the first one's; empty for the first.
+  std::string difference;
+  std::string sizes;  ///< "seq: 129 to 512", of one of several ranges
 };
 
-/// Of several variants all but `file`, `variants`, `notes` and `times` is about the first.
+/// With several variants, everything but `file`, `variants`, `notes` and `times` describes the
+/// first.
 struct ExportReport {
   ImportReport import;
   std::vector<PassReport> passes;
   EmitReport file;
   uint64_t arena_bytes = 0;
-  uint64_t arena_lower_bound = 0;  ///< no plan of the same program needs less
+  uint64_t arena_lower_bound = 0;  ///< no plan of the same program needs less than this
   size_t in_place = 0;
   size_t views = 0;
   std::vector<Allocation> allocations;  ///< the arena over the nodes, for drawing
@@ -76,15 +78,15 @@ struct ExportReport {
   ShapeStats shapes;                    ///< of the trace
   std::vector<std::string> notes;       ///< of the traces
   std::vector<ExportedVariant> variants;
-  /// What varies with the symbols, a line each; empty where all extents are fixed.
+  /// One line for each number that varies with the symbols; empty if all extents are fixed.
   std::vector<std::string> size_rules;
-  /// To be compared with the bundle beside those given: the program at the ends of its ranges.
+  /// Traces at the ends of ranges, which the check compares with the bundle as well.
   std::vector<Trace> more_traces;
-  /// Where extents vary, and the program seems to be another one at some sizes: what to say if the
-  /// check fails. Empty: nothing.
+  /// If extents vary and the program seems to differ at some sizes: what to say if the check fails.
+  /// Empty: nothing.
   std::string size_doubt;
-  /// Whether the program, as DynamicExport::capture_at gave it at a point, is surely another one
-  /// than the bundle's. Empty where extents are fixed. REQUIRES: the export's OpTable lives.
+  /// Whether the program, captured by DynamicExport::capture_at at a point, surely differs from the
+  /// bundle's. Empty if extents are fixed. REQUIRES: the export's OpTable lives.
   std::function<Outcome<bool>(const SizePoint& point, const Trace& trace)> is_other_at;
   std::vector<StageTime> times;
 };

@@ -261,7 +261,7 @@ TEST_F(Exporter, ATraceThatWouldNeverBeChosenIsRefused) {
   auto report = export_traces(traces, default_ops(), options_);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.failure().error, Error::kInvalidArgument);
-  EXPECT_THAT(report.failure().text, HasSubstr("nothing tells them apart at run time"));
+  EXPECT_THAT(report.failure().text, HasSubstr("they cannot be told apart at run time"));
   EXPECT_THAT(report.failure().text, HasSubstr("aten::mul.Scalar"));
   EXPECT_THAT(report.failure().text, HasSubstr("argument 'other'"));
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -276,7 +276,7 @@ TEST_F(Exporter, TracesOfAnotherInterfaceAreRefusedByWhatDiffers) {
   Trace other = first;
   other.values[0].name = "z";
   EXPECT_EQ(refusal(other),
-            "sample 2 is not of sample 1's interface: input 0 is 'z' instead of 'x0'");
+            "sample 2 does not have the interface of sample 1: input 0 is 'z' instead of 'x0'");
   other = first;
   other.values[0].dtype = DType::kInt64;
   EXPECT_THAT(refusal(other), HasSubstr("input 'x0' is i64 instead of f32"));

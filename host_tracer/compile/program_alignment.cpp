@@ -21,7 +21,8 @@ std::string key_of_source(const std::string& aten, const std::string& module,
   return aten + "|" + module + "|" + file + "|" + std::to_string(line);
 }
 
-/// Equal sources have equal numbers. A source of a bundle is read once, however many nodes name it.
+/// Numbers for sources; equal sources have equal numbers. A source of a bundle is read once,
+/// however many nodes name it.
 class SourceNumbers {
  public:
   std::string of(const Source& source) {
@@ -77,13 +78,13 @@ std::vector<std::string> keys_of(const fb::Method& program, bool any_size, Sourc
   return keys;
 }
 
-/// Pairs of the longest common subsequence: by element of `a` one of `b`.
+/// Pairs of the longest common subsequence: for each element of `a`, one of `b`.
 class CommonSequence {
  public:
   CommonSequence(const std::vector<std::string>& a, const std::vector<std::string>& b)
       : a_(a), b_(b), pairs_(a.size()) {}
 
-  /// False: they differ in too many places for the table of all pairs.
+  /// False: they differ in too many places for a table of all pairs.
   bool solve() {
     size_t begin = 0, a_end = a_.size(), b_end = b_.size();
     while (begin < std::min(a_end, b_end) && a_[begin] == b_[begin]) {
@@ -124,8 +125,8 @@ class CommonSequence {
   std::vector<std::optional<size_t>> pairs_;
 };
 
-/// Where a value comes from: a node and which of its results, an input, a state; constants are all
-/// alike.
+/// Where a value comes from: a node and the number of its result, an input, a state; constants are
+/// not distinguished.
 struct Maker {
   int kind = 0;
   size_t node = 0;
@@ -166,10 +167,10 @@ std::vector<Maker> makers_of(const fb::Method& program) {
 
 using Pairs = std::vector<std::optional<size_t>>;
 
-/// Whether the operands of both nodes may be the same. Of nodes without a pair nothing is known.
+/// Whether the operands of both nodes may be the same. Nothing is known about nodes without a pair.
 class OperandCheck {
  public:
-  /// `pairs`: by node of the program one of the graph.
+  /// `pairs`: for each node of the program, one of the graph.
   OperandCheck(const Graph& graph, const fb::Method& program, const Pairs& pairs)
       : graph_(graph),
         program_(program),
@@ -241,11 +242,11 @@ ProgramAlignment align_program(const Graph& graph, const fb::Method& program, bo
   size_t pairs = 0;
   for (size_t n = 0; n < ours.size(); ++n) {
     if (!aligned.node[n]) {
-      aligned.reason[n] = solved ? "an export of the model today has no such node"
-                                 : "an export of the model today is another program";
+      aligned.reason[n] = solved ? "a new export of the model has no such node"
+                                 : "a new export of the model is another program";
     } else if (!operands.agrees(n)) {
       aligned.node[n].reset();
-      aligned.reason[n] = "an export of the model today gives it other operands";
+      aligned.reason[n] = "a new export of the model gives it other operands";
     } else {
       ++pairs;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which nodes of a finished bundle are those of a graph made anew of the model's trace: so that the
-// bundle's values can be compared with eager's, whoever made the bundle.
+// Finds which nodes of a finished bundle correspond to nodes of a graph made now from the model's
+// trace, so that the bundle's values can be compared with eager's, whichever exporter made it.
 
 #include <optional>
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace lazyrt {
 
-/// The graph that the exporter makes of a trace today; its values say what they are in the trace.
-/// `any_size`: see import_trace.
+/// The graph that this exporter makes of a trace; its values know which values of the trace they
+/// are. `any_size`: see import_trace.
 Outcome<Graph> make_graph(const Trace& trace, const OpTable& ops, const Pipeline& pipeline,
                           bool any_size);
 
 struct ProgramAlignment {
-  /// By node of the bundle's program: the graph's, or nothing.
+  /// For each node of the bundle's program: the graph's node, or nothing.
   std::vector<std::optional<size_t>> node;
   /// By node of it without one: why.
   std::vector<std::string> reason;

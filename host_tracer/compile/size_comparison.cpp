@@ -9,7 +9,8 @@
 namespace lazyrt {
 namespace {
 
-/// The graph after what the passes did to all captures; nothing where they do otherwise to it.
+/// The graph after the passes made the same changes as in all captures; nothing if they would do
+/// something else to it.
 Outcome<std::optional<Graph>> taken_alike(const SizedProgram& program, const Graph& own) {
   auto alike = program.passes.run_one(own);
   if (!alike.ok() || *alike) return alike;
@@ -20,7 +21,7 @@ Outcome<std::optional<Graph>> taken_alike(const SizedProgram& program, const Gra
   return program.passes.run_one(std::move(both[1]));
 }
 
-/// Constants that vary are nodes in the program of all sizes.
+/// Constants that vary become nodes in the program of all sizes.
 const Pipeline& constants_only() {
   static const Pipeline passes = {{"fold_constants", fold_all_constants},
                                   {"drop_expands", drop_expands},
@@ -28,7 +29,7 @@ const Pipeline& constants_only() {
   return passes;
 }
 
-/// The passes for programs of one size, of which extents of 1 must not make two.
+/// The passes for programs of one size, without those that extents of 1 would affect.
 Pipeline of_one_size(const Pipeline& pipeline) {
   Pipeline passes = constants_only();
   passes.push_back({"permute_without_units", permute_without_units});
@@ -71,8 +72,8 @@ Outcome<std::optional<SizeDifference>> find_size_difference(const SizedProgram& 
   };
   const Graph& taken = *alike ? **alike : own;
   auto is_other = differ(constants_only(), taken);
-  // What the same calls make of extents that happen to be equal, or 1, may need more passes to look
-  // the same, and those that went before may be in their way.
+  // Equal calls on extents that happen to be equal, or 1, may need more passes to look the same,
+  // and earlier passes may prevent that.
   const Pipeline passes = of_one_size(pipeline);
   for (const Graph* graph : {&taken, static_cast<const Graph*>(&own)}) {
     if (is_other.ok() && *is_other) is_other = differ(passes, *graph);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a program captured at one more size is the one that was made of its captures at others.
-// Internal to the exporter.
+// Whether a program captured at one more size equals the one that was made from captures at other
+// sizes. Internal to the exporter.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace lazyrt {
 
-/// A program of sizes, and how the captures that it was made of became it.
+/// A program of all sizes, and how its captures were turned into it.
 struct SizedProgram {
   DynamicGraph dynamic;
   AlikePasses passes;
@@ -25,14 +25,14 @@ struct SizedProgram {
 std::vector<std::string> calls_of(const Trace& trace);
 
 struct SizeDifference {
-  Source place;  ///< none where results or states differ that are constants
-  /// Not so where the same calls only came to other operators, as passes and rules may do where
-  /// extents happen to be equal.
+  Source place;  ///< none if results or states differ that are constants
+  /// False if the same calls only became other operators, as passes and rules may do if extents
+  /// happen to be equal.
   bool is_sure = false;
 };
 
-/// Where a capture at a point, `own` as it was imported, is another program than that of all sizes.
-/// `pipeline`: the passes of programs of one size. Fails as passes and DynamicGraph::at do.
+/// Finds where the capture at a point (`own`, as imported) differs from the program of all sizes.
+/// `pipeline`: the passes for programs of one size. Fails as passes and DynamicGraph::at do.
 Outcome<std::optional<SizeDifference>> find_size_difference(const SizedProgram& program,
                                                             const SizePoint& point,
                                                             const Trace& trace, const Graph& own,

@@ -24,10 +24,10 @@ struct SizeSet {
   std::vector<SizePoint> points;  ///< fit_points
 };
 
-/// The program's traces at sizes, each captured once.
+/// The program's traces at its sizes, each captured once.
 class Captures {
  public:
-  /// REQUIRES: `given`, as of make_sized, outlives this.
+  /// REQUIRES: `given`, as for make_sized, outlives this.
   Captures(const DynamicExport& sizes, const std::vector<Trace>& given) : sizes_(sizes) {
     for (const Trace& trace : given) {
       const SizePoint point = point_of(sizes.shapes, trace);
@@ -37,7 +37,7 @@ class Captures {
   }
 
   size_t count() const { return known_.size(); }
-  /// Whether there can be more than those given.
+  /// Whether more captures than the given ones can be made.
   bool are_open() const { return sizes_.capture_at != nullptr; }
   std::vector<SizePoint> points() const {
     std::vector<SizePoint> list;
@@ -48,12 +48,12 @@ class Captures {
     const auto known = known_.find(point);
     return known != known_.end() ? known->second : make(point, false);
   }
-  /// One that the check can compare with the bundle.
+  /// Returns a capture that the check can compare with the bundle.
   Outcome<const Trace*> compared_at(const SizePoint& point) {
     const auto known = known_.find(point);
     return known != known_.end() && known->second->eager ? known->second : make(point, true);
   }
-  /// Those that the check can compare, and that were not given.
+  /// Returns the captures that the check can compare and that were not given.
   std::vector<Trace> compared() const {
     std::vector<Trace> list;
     for (const auto& [point, trace] : known_) {
@@ -61,7 +61,8 @@ class Captures {
     }
     return list;
   }
-  /// All get the states that one of these has, those to come as well, which may have no others.
+  /// Gives all traces the states that any of these has; later captures get them too, and may have
+  /// no others.
   Outcome<Done> share_states(const std::vector<const Trace*>& traces) {
     std::vector<Trace> shared;
     for (const Trace* trace : traces) shared.push_back(*trace);
@@ -106,10 +107,10 @@ ExportOptions for_all_sizes(ExportOptions options) {
   return options;
 }
 
-/// The graphs of a program at several sizes, the largest last.
+/// The program's graphs at several sizes, the largest last.
 class SizedGraphs {
  public:
-  /// `options`: of the graphs that it captures itself.
+  /// `options`: for the graphs that it captures itself.
   SizedGraphs(const SizeSet& sizes, Captures* captures, const OpTable& ops,
               const ExportOptions& options)
       : sizes_(sizes),
@@ -126,7 +127,8 @@ class SizedGraphs {
     const bool has_largest = !points_.empty() && points_.back() == sizes_.points.back();
     const auto at = static_cast<ptrdiff_t>(points_.size() - (has_largest ? 1 : 0));
     if (!graphs_.empty()) {
-      // Only what has to be added to the others, too, takes all of them through the passes again.
+      // All graphs go through the passes again only if something has to be added to the others,
+      // too.
       std::vector<Graph> both = {imported_.front(), *graph};
       if (add_optional_nodes(&both) && structure_of(both[0]) == structure_of(imported_.front()))
         *graph = std::move(both[1]);
@@ -140,7 +142,7 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// Takes all graphs through the passes. The steps of the first are reported.
+  /// Takes all graphs through the passes. Only the steps of the first are reported.
   Outcome<Done> run_passes(const ExportOptions& options, ExportReport* report) {
     const TimedStage stage(options, report, "passes");
     add_optional_nodes(&imported_);
@@ -150,8 +152,8 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// Captures drawn sizes until the export has made 12 captures: solved numbers have to hold there,
-  /// too.
+  /// Captures drawn sizes until the export has made 12 captures: the numbers found have to hold
+  /// there, too.
   Outcome<Done> add_drawn() {
     constexpr size_t kMostCaptures = 12;
     for (const SizePoint& point : more_points(sizes_.shapes.symbols, kMostCaptures, 1)) {
@@ -161,7 +163,7 @@ class SizedGraphs {
     return Done{};
   }
 
-  /// Captures at more sizes, 40 at most, until no number may be one of several functions of them.
+  /// Captures more sizes, 40 at most, until each number can be only one function of them.
   Outcome<DynamicGraph> unify() {
     constexpr int kMostMore = 40;
     for (int more = 0;; ++more) {
@@ -199,13 +201,13 @@ class SizedGraphs {
   AlikePasses passes_;
   std::vector<std::string> calls_;  ///< of the first
   std::vector<Graph> imported_;
-  std::vector<Graph> graphs_;  ///< after the passes; none where these have to run again
+  std::vector<Graph> graphs_;  ///< after the passes; empty if these have to run again
   std::vector<SizePoint> points_;
   Source place_;
 };
 
-/// Bytes of an arena for any sizes, found at the corners of the symbols' bounds (of the first eight
-/// symbols all corners) and at some drawn sizes; sizes that the shape rules refuse are left out.
+/// Bytes of an arena for any sizes, found at the corners of the symbols' bounds (all corners of the
+/// first eight symbols) and at some drawn sizes; sizes that the shape rules refuse are left out.
 uint64_t find_reserve(const DynamicGraph& dynamic, const MemoryPlan& model,
                       const MemoryPlan& here) {
   const std::vector<DimSymbol>& symbols = dynamic.shapes().symbols;
@@ -270,25 +272,26 @@ class SizedPrograms {
   }
 
  private:
-  /// What the program of all sizes leaves open.
+  /// What is uncertain about the program of all sizes.
   Failure doubt() const {
     return other_at(differing_.front(), options_.dynamic->shapes, place_of_doubt_);
   }
 
-  /// That the program is another one at a point than at those that were made one.
+  /// The failure that the program at a point differs from that at the sizes that were made one.
   Failure other_at(const SizePoint& point, const DynamicShapes& shapes, const Source& at) const {
     const std::string place = at.text();
     return {Error::kUnsupported,
             kDiffersAtSizes + shapes.text(unified_.front()) + " and at " + shapes.text(point) +
-                ": it decides or computes otherwise there" + (place.empty() ? "" : ", " + place),
+                ": it takes another path or computes something else there" +
+                (place.empty() ? "" : ", " + place),
             FailureKind::kDiffersAtSizes};
   }
 
-  /// With why ranges of sizes are no way out, and what is.
+  /// Adds why ranges of sizes are not possible, and what is.
   Failure explained(Failure failure) const {
     if (!captures_.are_open() || why_none_.empty() || !differs_at_sizes(failure)) return failure;
     failure.text +=
-        "\nRanges of sizes, each with a program of its own, cannot be made: " + why_none_ +
+        "\nThe sizes cannot be divided into ranges that have a program each: " + why_none_ +
         ".\nGive dynamic a range in which the program takes one path, decide by "
         "torch.where on tensors, or export a bundle for each path";
     return failure;
@@ -369,8 +372,8 @@ class SizedPrograms {
     return all;
   }
 
-  /// Whether a program that was captured, but did not make the one of all sizes, is another one,
-  /// and where.
+  /// Whether a captured program that is not part of the one of all sizes takes another path, and
+  /// where.
   Outcome<bool> takes_other_paths(const SizedProgram& program) {
     for (const SizePoint& point : captures_.points()) {
       if (contains(unified_, point)) continue;
@@ -390,7 +393,7 @@ class SizedPrograms {
     return !differing_.empty();
   }
 
-  /// Where the program at a point is another one than that of all sizes.
+  /// Where the program at a point differs from that of all sizes.
   Outcome<std::optional<SizeDifference>> difference_at(const SizedProgram& program,
                                                        const SizePoint& point) {
     const auto trace = captures_.at(point);
@@ -401,7 +404,7 @@ class SizedPrograms {
     return find_size_difference(program, point, **trace, *own, plain_.pipeline);
   }
 
-  /// The program at these sizes as one graph, and that at the sample's.
+  /// Makes one graph of the program at these sizes and at the sample's.
   Outcome<PlannedVariant> make_one(const SizeSet& sizes, const Trace& sample,
                                    const ExportOptions& options, ExportReport* report) {
     const ExportReport before = *report;
@@ -451,7 +454,7 @@ class SizedPrograms {
     return path_of(*graph, places);
   }
 
-  /// Empty where the program is that of all sizes, else as of path_at at the place where it is not.
+  /// Empty if the program is that of all sizes, else path_at() at the place where it differs.
   Outcome<SizePath> path_beside(const SizedProgram& program, const SizePoint& point) {
     const auto difference = difference_at(program, point);
     if (difference.ok() && (!*difference || !(*difference)->is_sure)) return SizePath();
@@ -460,7 +463,7 @@ class SizedPrograms {
 
   using Range = std::vector<DimSymbol>;
 
-  /// Of one range: its sizes, and the trace that is its sample.
+  /// One range: its sizes, and the trace that is its sample.
   struct Part {
     Range range;
     SizeSet sizes;
@@ -505,8 +508,8 @@ class SizedPrograms {
     return made;
   }
 
-  /// Where what was captured in a range seems to be another program than the range's. Fails where
-  /// it surely is.
+  /// Where a capture within a range seems to be another program than the range's. Fails if it
+  /// surely is.
   Outcome<std::string> doubt_in(const Part& part, const SizedProgram& program) {
     for (const SizePoint& point : captures_.points()) {
       if (!holds(part.range, point) || contains(unified_, point)) continue;
@@ -525,7 +528,7 @@ class SizedPrograms {
     return std::string();
   }
 
-  /// What compares the range's program with eager at its ends.
+  /// Captures the ends of the range, at which its program is compared with eager.
   Outcome<Part> capture_ends(const Range& range, bool has_sample) {
     Part part = {range, {options_.dynamic->shapes, options_.dynamic->sample, fit_points(range)}};
     part.sizes.shapes.symbols = range;
@@ -553,12 +556,12 @@ class SizedPrograms {
   const std::vector<Trace>& given_;
   const OpTable& ops_;
   const ExportOptions options_;
-  ExportOptions others_;  ///< whose steps are not told one by one
+  ExportOptions others_;  ///< for programs whose steps are not reported one by one
   ExportOptions plain_;   ///< the same, as for a program of one size
   Captures captures_;
   static constexpr size_t kMostDiffering = 8;
-  std::vector<SizePoint> differing_;  ///< where the program of all sizes seems to be another one
-  bool is_sure_ = false;              ///< that it is at the first of these
+  std::vector<SizePoint> differing_;  ///< points at which the program of all sizes seems to differ
+  bool is_sure_ = false;              ///< at the first of these it surely differs
   Source place_;                      ///< where the last program differed
   Source place_of_doubt_;             ///< where that of all sizes does
   std::string why_none_;              ///< why there are no ranges

@@ -1,14 +1,14 @@
 #pragma once
 
-// Traces of one program at several sizes become planned programs of all sizes. Internal to the
+// Turns traces of one program at several sizes into planned programs of all sizes. Internal to the
 // exporter.
 
 #include "host_tracer/compile/export_stages.h"
 
 namespace lazyrt {
 
-/// The program at all sizes, or, where it takes other paths at other sizes, one for each range in
-/// which it takes one, that of the sample first.
+/// The program at all sizes or, if its path depends on them, one program for each range of one
+/// path, that of the sample first.
 struct SizedExport {
   std::vector<PlannedVariant> variants;
   std::vector<Trace> more_traces;  ///< ExportReport::more_traces

@@ -25,7 +25,7 @@ int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
   return n;
 }
 
-/// Whether a later capture's bytes are some that there are already.
+/// Whether the bytes of a later capture are among those that exist already.
 bool is_same(const TraceValue& a, const TraceValue& b) {
   return a.leaf == b.leaf && a.dtype == b.dtype && a.shape == b.shape &&
          a.constant.data != nullptr && same_bytes(a.constant, b.constant);
@@ -66,17 +66,18 @@ class SizesCapture {
   }
 
  private:
-  /// A capture fails where the program itself raises, or takes no such sizes, and elsewhere.
+  /// Explains a failed capture: either the program itself raises, or does not take such sizes, or
+  /// something else failed.
   Failure explained(const std::string& sizes, const std::vector<SampleTensor>& inputs,
                     const Failure& failure) const {
     const bool refused = failure.error == Error::kInvalidArgument;
     const bool raises =
         !refused && sample_.eager && !sample_.eager->call(inputs, true).raised.empty();
     if (!refused && !raises) return {failure.error, sizes + ": " + failure.text};
-    return {Error::kInvalidArgument,
-            sizes + (raises ? " the program raises: " : ": ") + failure.text +
-                "\nNarrow the range to sizes that the program takes, or give what they are "
-                "multiples of"};
+    return {Error::kInvalidArgument, sizes + (raises ? " the program raises: " : ": ") +
+                                         failure.text +
+                                         "\nNarrow the range to sizes that the program takes, or "
+                                         "say what they are multiples of"};
   }
 
   const Trace& sample_;
@@ -84,7 +85,7 @@ class SizesCapture {
   const DynamicShapes& shapes_;
 };
 
-/// What was captured at a sample's sizes, to be compared on its own inputs.
+/// The capture at a sample's sizes, to be compared on that sample's own inputs.
 Trace of_sample(const Trace& trace, const SampleInputs& inputs, size_t number) {
   Trace own = trace;
   own.sample_inputs = inputs;
@@ -142,7 +143,7 @@ void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Tra
   finding.id = "untried-sizes";
   finding.message = std::string("extents vary: of ") + count + " sizes the program was tried at " +
                     std::to_string(tried.size()) +
-                    " and some that are drawn; at others it is taken to do the same";
+                    " and at some drawn ones; it is assumed to do the same at the others";
   trace->findings.push_back(std::move(finding));
 }
 
@@ -151,7 +152,7 @@ Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t 
   if (old == size) return tensor;
   if (old == 0) {
     return Failure{Error::kInvalidArgument,
-                   "a dim without elements cannot be stretched: give a sample that has some"};
+                   "an empty dim cannot be resized: give a sample with elements in it"};
   }
   const int64_t inner = product(tensor.shape, dim + 1, tensor.shape.size()) *
                         static_cast<int64_t>(dtype_size(tensor.dtype));
@@ -200,7 +201,7 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
   if (!shapes.ok()) return shapes.failure();
   if (sample.sample_inputs.size() != sample.inputs.size()) {
     return Failure{Error::kInvalidArgument,
-                   "dims that vary need a sample with its inputs, to be stretched"};
+                   "dims that vary need a sample whose inputs can be resized"};
   }
   SizedTraces result;
   result.dynamic = {*shapes, point_of(*shapes, sample), fit_points(shapes->symbols)};

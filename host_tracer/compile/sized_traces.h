@@ -1,7 +1,7 @@
 #pragma once
 
-// One program captured at several sizes: what export_traces wants for dims that vary. Free of the
-// front ends: they say how to capture at given inputs.
+// Captures one program at several sizes: what export_traces needs for dims that vary. Independent
+// of the front ends: they provide the capture at given inputs.
 
 #include <cstdint>
 #include <functional>
@@ -42,15 +42,15 @@ Outcome<SizedTraces> capture_sizes(Trace sample, const std::vector<DynamicDim>& 
 /// Parameters and buffers of `trace` become those of `first` where they are equal.
 void share_constants(const Trace& first, Trace* trace);
 
-/// Adds the finding that not all sizes were tried, unless `tried` (in any order) are all there are.
+/// Adds the finding that not all sizes were tried, unless `tried` (in any order) contains all.
 void note_untried(const DynamicShapes& shapes, std::vector<SizePoint> tried, Trace* trace);
 
-/// A tensor with `size` elements along a dim: those at positions round(i * (old-1) / (size-1)), so
-/// that what is at its beginning and end stays there, and masks and lengths stay what they are.
-/// kInvalidArgument: an empty dim; kLimitExceeded: more than 4 GiB.
+/// A tensor with `size` elements along a dim: those at positions round(i * (old-1) / (size-1)).
+/// Beginning and end stay, so that masks and lengths remain valid. kInvalidArgument: an empty dim;
+/// kLimitExceeded: more than 4 GiB.
 Outcome<SampleTensor> stretched(const SampleTensor& tensor, size_t dim, int64_t size);
 
-/// The sample's inputs, stretched to sizes. Fails as stretched() does. REQUIRES: sample_inputs.
+/// The sample's inputs, resized by stretched(). Fails as it does. REQUIRES: sample_inputs.
 Outcome<std::vector<SampleTensor>> inputs_at(const SizePoint& point, const DynamicShapes& shapes,
                                              const Trace& sample);
 

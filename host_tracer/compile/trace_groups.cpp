@@ -105,8 +105,8 @@ std::string result_difference(const Trace& a, const Trace& b) {
 }
 
 Failure other_interface(size_t sample, const std::string& what) {
-  return {Error::kInvalidArgument,
-          "sample " + std::to_string(sample + 1) + " is not of sample 1's interface: " + what};
+  return {Error::kInvalidArgument, "sample " + std::to_string(sample + 1) +
+                                       " does not have the interface of sample 1: " + what};
 }
 
 const char* kind_text(const Trace& trace, const TraceOutput& out) {
@@ -147,7 +147,7 @@ Outcome<Done> check_interface(const Trace& a, const Trace& b, size_t sample) {
   return Done{};
 }
 
-/// Whether the program keeps it from call to call.
+/// Whether the program keeps the value from call to call.
 bool is_kept(const TraceValue& v) {
   return v.leaf == LeafKind::kState || v.leaf == LeafKind::kBuffer ||
          v.leaf == LeafKind::kParameter;
@@ -162,7 +162,7 @@ TraceValueId find_leaf(const Trace& trace, const std::string& name) {
   return kNoTraceValue;
 }
 
-/// Where the trace keeps the state `like`, which it may lack so far.
+/// Where the trace keeps the state `like`; adds it if the trace lacks it so far.
 Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   TraceValueId leaf = find_leaf(trace, like.name);
   if (leaf == kNoTraceValue) {
@@ -171,10 +171,10 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   }
   TraceValue& v = trace.values[static_cast<size_t>(leaf)];
   if (!same_type(v, like) || !same_bytes(v.constant, like.constant)) {
-    return Failure{Error::kInvalidArgument,
-                   "buffer '" + like.name +
-                       "' does not begin with the same content in all samples: put the model back "
-                       "between them"};
+    return Failure{
+        Error::kInvalidArgument,
+        "buffer '" + like.name +
+            "' does not begin with the same content in all samples: reset the model between them"};
   }
   v.leaf = LeafKind::kState;
   for (const TraceState& state : trace.states) {
@@ -183,14 +183,15 @@ Outcome<TraceState> take_state(Trace& trace, const TraceValue& like) {
   return TraceState{leaf, leaf};
 }
 
-/// A trace that took for a constant what another one writes is no trace of the program any more.
+/// A trace that treated as constant what another trace writes no longer describes the program.
 Outcome<Done> check_asked(const Trace& trace, const std::set<std::string>& written) {
   for (const AskedConstant& asked : trace.asked) {
     if (written.count(asked.name) == 0) continue;
     return Failure{Error::kUnsupported,
-                   "the program decides by what '" + asked.name + "' holds" + at(asked.source) +
-                       " in a sample, or at a size, in which it does not write it, and writes it "
-                       "in another: make it an input and a result, or let each sample write it"};
+                   "the program's path depends on what '" + asked.name + "' holds" +
+                       at(asked.source) +
+                       " in one sample (or at one size), and the program writes it in another "
+                       "only: make it an input and a result, or let each sample write it"};
   }
   return Done{};
 }
@@ -206,7 +207,8 @@ Outcome<Done> check_names(const Trace& trace) {
   return Done{};
 }
 
-/// What one trace makes one tensor, and another one writes into, would be two states.
+/// If one trace makes two attributes the same tensor, and another one writes into it, they would
+/// wrongly be two states.
 Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
   std::set<std::string> made_one;
   for (const Trace& trace : traces) made_one.insert(trace.made_one.begin(), trace.made_one.end());
@@ -214,21 +216,21 @@ Outcome<Done> check_made_one(const std::vector<Trace>& traces) {
     for (const std::string& name : trace.written_in_place) {
       if (made_one.count(name) == 0) continue;
       return Failure{Error::kUnsupported,
-                     "a sample, or a size, makes '" + name +
-                         "' one tensor with another attribute, and one writes into it in place, "
-                         "which has to show in both: clone() it where it is assigned"};
+                     "in one sample (or at one size) the program makes '" + name +
+                         "' the same tensor as another attribute, and in one it writes into that "
+                         "tensor in place, which changes both: clone() it where it is assigned"};
     }
   }
   return Done{};
 }
 
-/// Whether it is the attribute, or lies in its list or dict.
+/// Whether the value is the attribute, or lies in its list or dict.
 bool is_of(const TraceValue& v, const std::string& attribute) {
   return v.name == attribute || v.name.starts_with(attribute + ".");
 }
 
-/// A shape, a layout or whether there is anything at all is read without a value of the graph, and
-/// a list as a whole.
+/// Shape, layout and existence of a tensor are read without a value of the graph, and a list is
+/// read as a whole.
 bool reads(const Trace& trace, const std::string& attribute) {
   const auto& names = trace.read_names;
   return std::any_of(names.begin(), names.end(),
@@ -245,7 +247,8 @@ bool has_state(const Trace& trace, const std::string& attribute) {
   });
 }
 
-/// What one trace sets and has no state for would not reach another one, which reads it.
+/// A value that one trace sets without having a state for it would not reach another trace that
+/// reads it.
 Outcome<Done> check_set(const std::vector<Trace>& traces) {
   for (const Trace& trace : traces) {
     for (const std::string& name : trace.set_names) {
@@ -253,7 +256,7 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
       for (const Trace& other : traces) {
         if (&other == &trace || !reads(other, name)) continue;
         return Failure{Error::kUnsupported,
-                       "a sample, or a size, sets '" + name +
+                       "one sample (or size) sets '" + name +
                            "' to what it held in the file, to another shape or dtype, or to the "
                            "tensor of another attribute, and another one reads it: the bundle has "
                            "no state for that. Write new values into it (copy_()), or export each "
@@ -266,8 +269,8 @@ Outcome<Done> check_set(const std::vector<Trace>& traces) {
 
 using Traces = std::vector<const Trace*>;
 
-/// Attributes whose tensors calls of these traces, one after the other, may leave with other
-/// strides than the file's: what they make of such a tensor may have its strides.
+/// Attributes whose tensors these traces' calls, one after the other, may leave with other strides
+/// than the file's: tensors computed from them may inherit the strides.
 std::set<std::string> relaid_by(const Traces& traces) {
   std::set<std::string> names;
   for (const Trace* trace : traces) names.insert(trace->relaid.begin(), trace->relaid.end());
@@ -282,8 +285,8 @@ std::set<std::string> relaid_by(const Traces& traces) {
   return names;
 }
 
-/// How a tensor lies in memory is no part of a state. What a trace leaves to itself is its
-/// capture's to judge.
+/// A tensor's layout in memory is not part of a state. What a trace leaves for itself is checked by
+/// its capture.
 Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
   Traces all;
   for (const Trace& trace : traces) all.push_back(&trace);
@@ -298,9 +301,9 @@ Outcome<Done> check_layouts(const std::vector<Trace>& traces) {
       if (!reads(trace, name) || (by_others.count(name) == 0 && by_itself.count(name) != 0))
         continue;
       return Failure{Error::kUnsupported,
-                     "a sample, or a size, leaves '" + name +
-                         "' with other strides, and in another one contiguous, reshape or the "
-                         "like copy or give views by its strides: keep it contiguous()"};
+                     "one sample (or size) leaves '" + name +
+                         "' with other strides, and in another one it depends on these strides "
+                         "whether contiguous, reshape and the like copy: keep it contiguous()"};
     }
   }
   return Done{};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Several traces of one program: which of them agree, and whether they can be variants of one
-// method.
+// Compares several traces of one program: which of them agree, and whether they can be variants of
+// one method.
 
 #include <string>
 #include <vector>
@@ -22,8 +22,8 @@ struct TraceGroup {
 /// findings and syncs do not count.
 std::string first_difference(const Trace& a, const Trace& b);
 
-/// Every trace gets every state that one of them has, in one order. kInvalidArgument names the
-/// buffer with which they do not begin alike.
+/// Gives every trace all states that any of them has, in one order. kInvalidArgument names a buffer
+/// whose initial content differs.
 Outcome<Done> share_states(std::vector<Trace>& traces);
 
 /// Groups in order of their first trace. Every group gets all states that any trace has: a buffer

@@ -35,8 +35,8 @@ struct ModuleExport {
 Outcome<ModuleExport> export_trace_to(const Trace& trace, const std::string& path,
                                       const ModuleExportOptions& options = {});
 
-/// trace_program(), at several sizes where options.dynamic says so, and export_trace_to(). Beside
-/// their failures those of capture_sizes.
+/// Runs trace_program(), at several sizes if options.dynamic says so, and export_trace_to(). Fails
+/// as these and capture_sizes do.
 Outcome<ModuleExport> export_program(const CppProgram& program,
                                      const std::vector<at::Tensor>& example_inputs,
                                      const std::string& path,

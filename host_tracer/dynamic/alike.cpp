@@ -48,9 +48,8 @@ Outcome<AlikePasses::Way> AlikePasses::run_stage(const Stage& stage, Graph* grap
   return Way{std::move(journal.steps), structure_of(*graph), *report};
 }
 
-/// Whether the graphs went different ways; what they have to leave alone next time is noted: what
-/// is changed in some only, or else the first that is changed otherwise. Ids behind that differ
-/// anyway.
+/// Whether the graphs were changed differently. If so, notes what must not be changed next time:
+/// rewrites made in some graphs only, else the first that differs. Ids behind it differ anyway.
 bool AlikePasses::differ(const std::vector<Way>& ways, Stage* stage) {
   const Way& first = ways[0];
   bool any = false;
@@ -71,7 +70,7 @@ bool AlikePasses::differ(const std::vector<Way>& ways, Stage* stage) {
   return any;
 }
 
-/// Whether the pass made constants that vary, and have no form that unify_graphs knows.
+/// Whether the pass made constants that vary and have no form known to unify_graphs.
 bool AlikePasses::has_unknown_constants(const std::vector<Graph>& graphs, Stage* stage) {
   bool any = false;
   for (size_t i = 0; i < stage->way.steps.size(); ++i) {
@@ -85,7 +84,8 @@ bool AlikePasses::has_unknown_constants(const std::vector<Graph>& graphs, Stage*
   return any;
 }
 
-/// Answers whether the graphs went the same way; if not, they have to go through the pass again.
+/// Runs the pass on all graphs; returns whether it made the same changes in each. If not, they have
+/// to go through it again.
 Outcome<bool> AlikePasses::try_alike(Stage* stage, std::vector<Graph>* graphs) {
   std::vector<Way> ways;
   for (Graph& graph : *graphs) {

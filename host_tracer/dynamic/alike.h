@@ -1,6 +1,6 @@
 #pragma once
 
-// Graphs of one program at several sizes taken through the passes alike.
+// Takes graphs of one program at several sizes through the passes with the same changes in each.
 
 #include <optional>
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// The same for graphs whose nodes, operands, results and kinds of values agree by id.
+/// Equal for graphs whose nodes, operands, results and kinds of values agree by id.
 std::vector<int64_t> structure_of(const Graph& graph);
 
 /// Runs passes on graphs that have the same nodes, so that these have the same nodes afterwards. A
@@ -28,8 +28,8 @@ class AlikePasses {
   /// options.after is called.
   Outcome<std::vector<Graph>> run(std::vector<Graph> graphs, const PipelineOptions& options = {},
                                   std::vector<PassReport>* reports = nullptr);
-  /// One more graph of the program; nothing where it would be changed otherwise than those of the
-  /// last run().
+  /// Takes one more graph of the program through the passes; nothing if they would change it
+  /// differently than in the last run().
   Outcome<std::optional<Graph>> run_one(Graph graph) const;
 
  private:
@@ -39,7 +39,7 @@ class AlikePasses {
     std::vector<int64_t> structure;  ///< of the graph after it
     PassReport report;
   };
-  /// What all graphs have to do in a pass.
+  /// What a pass has to do to all graphs.
   struct Stage {
     Pass pass;
     std::set<size_t> kept;

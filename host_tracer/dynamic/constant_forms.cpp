@@ -58,7 +58,7 @@ bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& 
 
 namespace {
 
-/// The elements, where all are whole numbers that any of these types holds.
+/// The elements, if all are integers that each of these types can hold.
 std::optional<std::vector<int64_t>> whole_numbers(const Value& v) {
   if (v.constant.bytes == 0) return std::nullopt;
   const auto count = static_cast<size_t>(v.shape.numel());
@@ -158,7 +158,8 @@ std::optional<SliceForm> slice_of_largest(const SizedConstant& constant) {
 
 namespace {
 
-/// Numbers of float64 that are some of float32: what rounded them is no formula of sizes.
+/// Whether float64 numbers equal float32 ones: then they were rounded, and no formula of sizes
+/// gives them.
 bool were_rounded(const SizedConstant& constant) {
   bool any_broken = false;
   for (const Value* v : constant) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a constant looks like, beside what it holds: for constants that vary with sizes.
+// The form of a constant, besides its content: for constants that vary with sizes.
 
 #include <cstdint>
 #include <optional>
@@ -11,35 +11,36 @@
 
 namespace lazyrt {
 
-/// Attributes of a Full that makes the constant; nothing where its elements are not all the same.
+/// Attributes of a Full that makes the constant; nothing if its elements are not all equal.
 std::optional<fb::FullT> full_of(const Value& v);
 
 /// Element i in row-major order, as a constant [1].
 Value element_of(const Value& v, int64_t i);
 
-/// Whether `part` is what `whole` has from `starts` on.
+/// Whether `part` equals the elements of `whole` from `starts` on.
 bool is_part(const Value& part, const Value& whole, const std::vector<int64_t>& starts);
 
-/// c, and by dim the step of a constant of whole numbers that is c + step * index + ...; nothing of
-/// others.
+/// c and, for each dim, the step of a constant of integers that is c + step * index + ...; nothing
+/// for others.
 std::optional<std::vector<int64_t>> ramp_of(const Value& v);
 
 /// One constant at several sizes, the largest last.
 using SizedConstant = std::vector<const Value*>;
 
-/// Whether its type, shape or content is another at some size.
+/// Whether its type, shape or content differs at some size.
 bool varies(const SizedConstant& constant);
 
 /// Parts of the largest one.
 struct SliceForm {
   std::vector<int> varying;  ///< dims
-  std::vector<bool> at_end;  ///< by dim: up to the last element, else from the first on
+  /// Per dim: the part ends at the last element, else it begins at the first.
+  std::vector<bool> at_end;
 };
 
 std::optional<SliceForm> slice_of_largest(const SizedConstant& constant);
 
-/// Whether it is a number everywhere, a part of the largest one, or a ramp. A number of float64
-/// that was rounded to float32 on the way is none: its cast has to stay.
+/// Whether it is a number at every size, a part of the largest one, or a ramp. A float64 number
+/// that was rounded to float32 on the way is none of these: its cast has to stay.
 bool has_form(const SizedConstant& constant);
 
 /// Where `part` begins in `whole`, by dim.

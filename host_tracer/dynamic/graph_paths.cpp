@@ -16,7 +16,7 @@ constexpr size_t kMostCompared = size_t{1} << 20;  ///< bytes
 constexpr double kRounding = 1e-5;
 constexpr double kOfLargest = 0.01;  ///< of that of the largest element
 
-/// The value's constant if it has one that is no larger, else nullptr.
+/// The value's constant if it is at most this large, else nullptr.
 const Value* constant_up_to(size_t bytes, const Graph& graph, ValueId id) {
   if (id < 0) return nullptr;
   const Value& value = graph.value(id);
@@ -48,7 +48,7 @@ T element(const Value& value, size_t byte) {
   return x;
 }
 
-/// Beside elements that are large, small ones are known less well.
+/// Next to large elements, small ones are known less precisely.
 template <class T>
 bool near_elements(const Value& a, const Value& b) {
   double largest = 0;
@@ -63,7 +63,7 @@ bool near_elements(const Value& a, const Value& b) {
   return true;
 }
 
-/// Along the dims along which both broadcast or repeat they have one element.
+/// Reduces both to one element along the dims in which both broadcast or repeat.
 bool reduce_repeated(Value* a, Value* b) {
   for (int d = 0; d < a->shape.rank(); ++d) {
     if (a->shape[d] == b->shape[d]) continue;
@@ -102,7 +102,7 @@ void add_bytes(const Value* constant, SizePath* path) {
   path->insert(path->end(), bytes, bytes + constant->constant.bytes);
 }
 
-/// Results, guards and what states become, which are no operands where they are constants.
+/// Results, guards and next values of states; a constant among these is no operand of a node.
 std::vector<ValueId> roots_of(const Graph& graph) {
   std::vector<ValueId> roots;
   graph.for_each_root([&](ValueId id) { roots.push_back(id); });

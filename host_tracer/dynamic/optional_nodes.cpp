@@ -14,7 +14,7 @@ bool may_do_nothing(const Node& node) {
   return (kind == fb::OpAttrs::Pad || kind == fb::OpAttrs::Slice) && node.inputs.size() == 1;
 }
 
-/// The same operator so that it gives what it takes.
+/// The same operator with attributes that make it return its operand.
 Attrs doing_nothing(const Attrs& attrs, const Shape& shape) {
   const auto rank = static_cast<size_t>(shape.rank());
   if (attrs.kind() == fb::OpAttrs::Slice) {
@@ -30,7 +30,7 @@ Attrs doing_nothing(const Attrs& attrs, const Shape& shape) {
   return Attrs(pad);
 }
 
-/// Two graphs as one list of steps, some of which one of the graphs lacks. Values are numbered
+/// Two graphs as one list of steps, some of which one graph lacks. Values of both are numbered
 /// together.
 class Alignment {
  public:
@@ -95,7 +95,7 @@ class Alignment {
   size_t at(int side, ValueId id) const {
     return static_cast<size_t>(of_[side][static_cast<size_t>(id)]);
   }
-  /// `parent`: what a step that may do nothing takes.
+  /// `parent`: the operand of a step that may do nothing.
   int add_value(int parent = -1) {
     parents_.push_back(parent);
     return static_cast<int>(parents_.size()) - 1;
@@ -117,7 +117,7 @@ class Alignment {
     return value == source;
   }
 
-  /// What both read, of which one graph may have skipped steps that the other one has.
+  /// Merges the values that both graphs read, if one graph skipped steps that the other one has.
   std::optional<int> join(ValueId a, ValueId b) {
     if (a == kNoValue || b == kNoValue) return a == b ? std::optional(-1) : std::nullopt;
     const bool is_constant = graphs_[0]->value(a).kind == ValueKind::kConstant;
@@ -189,7 +189,8 @@ class Alignment {
       return Done{};
     }
     if (operands[0] == kNoValue)
-      return Failure{Error::kUnsupported, "what is padded or cut is a constant of one size"};
+      return Failure{Error::kUnsupported,
+                     "the tensor that is padded or sliced is a constant of one size"};
     auto output =
         to->add(doing_nothing(own.attrs, to->value(operands[0]).shape), operands, own.source);
     if (!output.ok()) return output.failure();
@@ -212,7 +213,7 @@ class Alignment {
   }
 
   const Graph* graphs_[2];
-  std::vector<int> of_[2];    ///< by value of either graph: its number here
+  std::vector<int> of_[2];    ///< for each value of either graph: its number here
   std::vector<int> parents_;  ///< by number
   std::vector<Step> steps_;
   std::vector<int> roots_;
@@ -230,7 +231,7 @@ bool add_optional_nodes(std::vector<Graph>* graphs) {
   if (are_alike(*graphs)) return true;
   std::vector<Graph> made = *graphs;
   for (Graph& graph : made) graph.compact();
-  // What a later graph adds to the first one, those between get in the second round.
+  // Steps that a later graph adds to the first one are added to those between in the second round.
   for (const int round : {0, 1}) {
     for (size_t k = 1; k < made.size(); ++k) {
       if (round > 0 && structure_of(made[k]) == structure_of(made[0])) continue;

@@ -8,9 +8,9 @@
 
 namespace lazyrt {
 
-/// Makes graphs of one program the same where they differ in pads and slices that some of them
-/// lack: these get ones that do nothing at their size. Graphs that differ otherwise, too, stay as
-/// they are. Answers whether structure_of is the same for all.
+/// Makes graphs of one program the same if they differ in pads and slices that some of them lack:
+/// those get pads and slices that do nothing at their size. Graphs that differ in other ways stay
+/// as they are. Returns whether structure_of is then the same for all.
 bool add_optional_nodes(std::vector<Graph>* graphs);
 
 }  // namespace lazyrt

@@ -13,7 +13,8 @@ constexpr size_t kMostRanges = 16;
 constexpr size_t kMostAsked = 800;  ///< paths
 constexpr int64_t kMostEven = 512;  ///< probes at even distances
 constexpr size_t kMostLines = 6;
-constexpr size_t kMostBeside = 16;  ///< numbers whose distance from a named island is tried
+/// How many numbers at the distance of a named island are tried.
+constexpr size_t kMostBeside = 16;
 
 class Finder {
  public:
@@ -41,7 +42,8 @@ class Finder {
       const size_t before = probe_count();
       if (!odd->empty()) {
         add_probes(*odd);
-        // Between two probes of one path there is no cut before a point of another one is a probe.
+        // Between two probes with the same path there is no cut until a point with another path is
+        // added as a probe.
         if (probe_count() == before) add_probes(beside_odd_);
         const bool is_new = symbols_.size() > 1 && lines_.size() <= kMostLines && add_line(*odd);
         if (probe_count() == before && !is_new) return none(text_of_odd(*odd));
@@ -50,7 +52,8 @@ class Finder {
       for (Line& line : lines_) look_between(&line);
       if (unsure_) return none(text_of_islands());
       if (probe_count() != before) continue;
-      // Where ranges are products, which one line each would not show, they have corners.
+      // If ranges depend on several symbols together, which single lines do not show, they have
+      // corners.
       const auto corners = lines_.size() > 1 ? try_corners() : Outcome<Done>(Done{});
       if (!corners.ok()) return corners.failure();
       if (gave_up()) return none(text_of_giving_up());
@@ -62,10 +65,11 @@ class Finder {
   }
 
  private:
-  /// Each symbol is looked at while the others are as at a point.
+  /// A line along each symbol, while the others stay as at a point.
   struct Line {
     SizePoint at;
-    std::vector<std::set<int64_t>> between;  ///< by symbol: probes beside those of all lines
+    /// Per symbol: probes in addition to those of all lines.
+    std::vector<std::set<int64_t>> between;
   };
 
   /// Whether it is new.
@@ -101,21 +105,22 @@ class Finder {
   static PathRanges none(std::string why) { return {{}, std::move(why)}; }
   std::string text_of_giving_up() const {
     if (paths_.size() > kMostAsked)
-      return "it was looked at " + std::to_string(paths_.size()) + " sizes, and more differ";
+      return "it was tried at " + std::to_string(paths_.size()) +
+             " sizes, and there are further differences";
     std::string many = "there are more than " + std::to_string(kMostRanges) +
                        " ranges of sizes that differ from their neighbours";
     if (lines_.size() == 1) return many;
-    return many +
-           ": what it does depends on several sizes together, as one being larger than the "
-           "other";
+    return many + ": its path depends on several sizes together, such as on which one is larger";
   }
   std::string text_of_odd(const SizePoint& odd) const {
     const std::string at = DynamicShapes{symbols_, {}}.text(odd);
-    if (symbols_.size() == 1) return "what it does at " + at + " is not what it does beside it";
-    return "what it does depends on several sizes together, as at " + at;
+    if (symbols_.size() == 1)
+      return "what it does at " + at + " is not what it does at the neighbouring sizes";
+    return "its path depends on several sizes together, as at " + at;
   }
   static std::string text_of_islands() {
-    return "it does the same again in stretches of sizes so short that others may lie in between";
+    return "it takes the same path again in ranges of sizes so short that others may lie between "
+           "them";
   }
 
   Outcome<SizePath> path_of(const SizePoint& point) {
@@ -158,8 +163,8 @@ class Finder {
     return cut(line, symbol, middle, high);
   }
 
-  /// Where the same path comes again after another one, there may be more of such islands: the
-  /// symbol gets probes there as near to each other as its smallest island is wide.
+  /// If the same path occurs again after another one, there may be more such islands: adds probes
+  /// for the symbol as close to each other as its smallest island is wide.
   void look_between(Line* line) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       const int64_t width = smallest_island(*line, i), count = symbols_[i].count();
@@ -169,8 +174,8 @@ class Finder {
     }
   }
 
-  /// The width of the smallest stretch of one path between two of another; 0: there is none. Those
-  /// that could not be probed for are left out where the program names them.
+  /// The width of the smallest range of one path between two ranges of another; 0: there is none.
+  /// Islands too small to probe for are left out if the program names their ends.
   int64_t smallest_island(const Line& line, size_t symbol) {
     std::set<int64_t> all = cuts_[symbol];
     all.insert(0);
@@ -198,10 +203,10 @@ class Finder {
     return smallest;
   }
 
-  /// Whether the program names both ends of an island (`n == 16000`, `256 <= n < 258`). Then it is
-  /// taken for the only one of its kind unless there is another at its multiples, or as far from it
-  /// as another of the program's numbers says (`n % 32000 == 16000`): these get probes, and what is
-  /// found there has no name.
+  /// Whether the program names both ends of an island (`n == 16000`, `256 <= n < 258`). Then the
+  /// island is taken for the only one of its kind unless there is another at its multiples, or as
+  /// far from it as another of the program's numbers says (`n % 32000 == 16000`): these sizes get
+  /// probes, and an island found there has no name.
   bool look_beside(size_t symbol, int64_t begin, int64_t end) {
     const DimSymbol& of = symbols_[symbol];
     const int64_t first = of.nth(begin), last = of.nth(end - 1);
@@ -222,7 +227,7 @@ class Finder {
     return true;
   }
 
-  /// By symbol: how many of its cuts lie at or below the point.
+  /// For each symbol: how many of its cuts lie at or below the point.
   std::vector<size_t> range_of(const SizePoint& point) const {
     std::vector<size_t> range;
     for (size_t i = 0; i < point.size(); ++i) {
@@ -233,8 +238,8 @@ class Finder {
     return range;
   }
 
-  /// A point whose path is not that of another one in its range, which is beside_odd_ then; empty:
-  /// there is none.
+  /// Finds a point whose path differs from that of another point in its range, which becomes
+  /// beside_odd_; empty: there is none.
   Outcome<SizePoint> find_unexplained(const std::vector<SizePoint>& seen) {
     std::map<std::vector<size_t>, std::pair<SizePath, SizePoint>> of_range;
     const auto is_odd = [&](const SizePoint& point, const SizePath& path) {
@@ -286,7 +291,7 @@ class Finder {
     return all;
   }
 
-  /// Ranges of one path that are neighbours along a symbol become one, as long as there are such.
+  /// Merges ranges of one path that are neighbours along a symbol, as long as there are any.
   std::vector<std::vector<DimSymbol>> merged(std::vector<std::vector<DimSymbol>> all) const {
     std::map<std::vector<size_t>, const SizePath*> of_range;
     for (const auto& [point, path] : paths_) of_range.emplace(range_of(point), &path);
@@ -309,7 +314,7 @@ class Finder {
     return all;
   }
 
-  /// Whether the other range is the next one along one symbol, and the same in the others.
+  /// Whether the other range is the next one along one symbol, and the same along all others.
   static bool join(std::vector<DimSymbol>* range, const std::vector<DimSymbol>& other) {
     std::optional<size_t> apart;
     for (size_t i = 0; i < range->size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a program takes another path at other sizes: the ranges in which it takes one.
+// Finds the ranges of sizes in which a program takes one path.
 
 #include <functional>
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace lazyrt {
 
-/// What a program does at some sizes; equal where it does the same.
+/// What a program does at some sizes; equal if it does the same.
 using SizePath = std::vector<int64_t>;
 using PathAt = std::function<Outcome<SizePath>(const SizePoint& point)>;
 
 struct PathRanges {
-  /// The symbols with the bounds of one range each, which together take all sizes; none where it is
-  /// one range, or none can be found.
+  /// The symbols with the bounds of one range each; together the ranges cover all sizes. Empty if
+  /// there is only one range, or none can be found.
   std::vector<std::vector<DimSymbol>> ranges;
   std::string why_none;  ///< "the paths depend on several sizes together, as at h=5, w=9"
 };

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int64_t kFewSizes = 7;
 
-/// Sizes of a symbol to be captured at, ascending, the largest included. Symbols begin apart, so
-/// that no two of them have one size at the base.
+/// Sizes of a symbol at which to capture, ascending, the largest included. Different symbols begin
+/// at different sizes, so that no two are equal at the base.
 std::vector<int64_t> levels(const DimSymbol& symbol, size_t index) {
   std::vector<int64_t> list;
   int64_t first = 0;
@@ -33,7 +33,8 @@ int64_t base_of(const std::vector<int64_t>& sizes, size_t index) {
   return sizes[std::min(at, sizes.size() - 1)];
 }
 
-/// A size for two symbols that vary together, far from the base: near it steps are the same.
+/// A size for two symbols that vary together, far from the base, because near it steps look the
+/// same.
 int64_t far_of(const std::vector<int64_t>& sizes, int64_t base) {
   if (sizes.size() > 2) return sizes[sizes.size() - 2];
   return sizes[0] == base ? sizes.back() : sizes[0];

@@ -18,7 +18,7 @@ inline bool contains(const std::vector<SizePoint>& points, const SizePoint& poin
   return std::find(points.begin(), points.end(), point) != points.end();
 }
 
-/// A named extent: a multiple of `multiple` from min to max, which are multiples, too.
+/// A named extent: a multiple of `multiple` between min and max, which are multiples as well.
 struct DimSymbol {
   std::string name;
   int64_t min = 1;
@@ -54,7 +54,7 @@ struct DimExtent {
   int64_t at(const SizePoint& point) const {
     return factor * point[static_cast<size_t>(symbol)] + offset;
   }
-  /// The symbol's value where the extent is this; nothing: there is none.
+  /// The symbol's value for this extent; nothing if there is none.
   std::optional<int64_t> solve(int64_t extent) const {
     if ((extent - offset) % factor != 0) return std::nullopt;
     return (extent - offset) / factor;

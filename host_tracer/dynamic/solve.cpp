@@ -129,7 +129,7 @@ std::optional<TermNumber> SizeSolver::number_at(TermId term, int symbol, int64_t
   return terms_->evaluate(term, point);
 }
 
-/// The symbol itself, then the other numbers that vary with it alone, the latest first.
+/// The symbol itself, then other numbers that vary with it alone, the latest first.
 std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample>& series) {
   constexpr size_t kMostArguments = 24;
   asks_ = false;
@@ -149,8 +149,8 @@ std::optional<TermId> SizeSolver::of_symbol(int symbol, const std::vector<Sample
   return std::nullopt;
 }
 
-/// Few sizes are known yet: the one beside the least, where a bound shows (`max(1, n // 2)`), then
-/// the middle of the widest gap among them.
+/// If few sizes are known yet: asks for the one next to the least, where a bound shows (`max(1, n
+/// // 2)`), then for the middle of the widest gap.
 void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   constexpr size_t kEnough = 16;
   if (series.size() < 2 || series.size() >= kEnough) return;
@@ -168,8 +168,8 @@ void SizeSolver::ask_between(int symbol, const std::vector<Sample>& series) {
   (*wanted_)[static_cast<size_t>(symbol)] = low + steps / 2 * range.multiple;
 }
 
-/// The series by the values of the argument; nothing where it is no function of these, or these
-/// are the symbol's or few.
+/// The series as a function of the argument's values; nothing if it is not one, or if these values
+/// are the symbol's own or too few.
 std::optional<std::vector<SizeSolver::Sample>> SizeSolver::series_over(
     const Argument& of, const std::vector<Sample>& series) const {
   std::vector<Sample> over;
@@ -224,7 +224,7 @@ std::optional<TermId> SizeSolver::affine(const Argument& of, const std::vector<S
   return line ? std::optional(term_of(of, *line)) : std::nullopt;
 }
 
-/// Quotients, roundings and remainders, where all that fit are the same function.
+/// Finds quotients, roundings and remainders, if all that fit are the same function.
 std::optional<TermId> SizeSolver::steps_of(const Argument& of, const std::vector<Sample>& series,
                                            bool is_part) {
   std::vector<Steps> fits;
@@ -495,7 +495,7 @@ std::optional<std::array<int64_t, 3>> SizeSolver::weights_of(const std::vector<S
   return std::nullopt;
 }
 
-/// The size at which the fewest agree; nothing where all agree everywhere.
+/// The size at which the fewest candidates agree; nothing if all agree everywhere.
 std::optional<int64_t> SizeSolver::size_apart(const Argument& of, const std::vector<Steps>& fits,
                                               const std::vector<TermId>& others,
                                               const std::vector<Sample>& within) const {

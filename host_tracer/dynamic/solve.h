@@ -1,6 +1,6 @@
 #pragma once
 
-// From numbers seen at several sizes to the expression that gives them.
+// Finds the expression that gives the numbers seen at several sizes.
 
 #include <array>
 #include <map>
@@ -11,7 +11,8 @@
 
 namespace lazyrt {
 
-/// How a real number has to be that of a term: it as float64 or as float32, or but for roundings.
+/// How exactly a real number has to equal that of a term: as float64 or as float32, exactly or
+/// except for rounding.
 enum class RealMatch { kDouble, kNearDouble, kSingle, kNearSingle };
 
 /// Finds terms over symbols from what they give at known points. Of one argument, a symbol or a
@@ -35,8 +36,8 @@ class SizeSolver {
   /// integer term t, or that bounded by a constant; that number as float32 where `single`, else as
   /// float64, or, where there is none, one that is equal but for roundings.
   std::optional<TermId> reals(const std::vector<double>& values, bool single);
-  /// Where the last number without an answer has to be known, too; nothing where that does not
-  /// help.
+  /// A point at which the last number without a term has to be known as well; nothing if that does
+  /// not help.
   const std::optional<SizePoint>& wanted() const { return wanted_; }
 
  private:
@@ -46,7 +47,7 @@ class SizeSolver {
     TermId term = 0;
   };
 
-  /// a*((p*s+b)//d) + c, the same of the remainder, or s*r rounded, plus c.
+  /// The function a*((p*s+b)//d) + c, the same with the remainder, or s*r rounded, plus c.
   struct Steps {
     enum class Kind { kQuotient, kRemainder, kFloor, kCeil, kRound };
     int64_t a = 0, b = 0, c = 0, d = 1, p = 1;
@@ -60,7 +61,7 @@ class SizeSolver {
     int64_t v = 0;
   };
 
-  /// find(), and what is found is known from then on.
+  /// Calls find(); the term found counts as known from then on.
   std::optional<TermId> learn(const std::vector<int64_t>& values);
   std::optional<TermId> find(const std::vector<int64_t>& values);
   std::optional<TermId> of_symbols(const std::vector<int64_t>& values, std::vector<int> symbols);
@@ -116,7 +117,7 @@ class SizeSolver {
   TermList* terms_;
   std::optional<SizePoint> wanted_;
   std::optional<SizePoint> wanted_by_extent_;
-  bool asks_ = false;  ///< the number looked at may be one of several
+  bool asks_ = false;  ///< the number looked at may still be one of several functions
   std::map<std::vector<int64_t>, std::optional<TermId>> known_;
   std::vector<TermId> integer_terms_;  ///< symbols, then what was found
 };

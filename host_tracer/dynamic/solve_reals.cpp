@@ -34,8 +34,8 @@ bool close(double a, double b, RealMatch match) {
 /// Within some roundings to float32.
 bool near(double a, double b) { return std::abs(a - b) <= 3e-7 * std::abs(b); }
 
-/// The number itself, and before it those that a program rather has and that it may be a rounding
-/// of: a whole number, some halves or thirds of pi, a short decimal.
+/// The number itself, preceded by numbers that a program more likely contains and that it may be a
+/// rounding of: an integer, some halves or thirds of pi, a short decimal.
 std::vector<double> likely(double c) {
   const double whole = std::round(c);
   if (std::abs(c - whole) <= 1e-6 * std::max(1.0, std::abs(c))) return {whole};
@@ -92,7 +92,7 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values, bool 
   if (std::all_of(values.begin(), values.end(), is_whole)) {
     if (const auto term = integers(whole)) return term;
   }
-  // Where a number is another in the last place, what is made of it may have another floor.
+  // If a number differs in the last place, numbers computed from it may have another floor.
   if (auto term = reals(values, whole, single ? RealMatch::kSingle : RealMatch::kDouble))
     return term;
   return reals(values, whole, single ? RealMatch::kNearSingle : RealMatch::kNearDouble);
@@ -103,13 +103,13 @@ std::optional<TermId> SizeSolver::reals(const std::vector<double>& values,
                                         const std::vector<int64_t>& whole, RealMatch match) {
   if (auto term = real_way(values, match, std::nullopt)) return term;
   if (auto term = ratio(values, match)) return term;
-  // The least or the largest, where it comes twice, may be a bound.
+  // If the least or the largest value occurs twice, it may be a bound.
   for (const double bound : {*std::min_element(values.begin(), values.end()),
                              *std::max_element(values.begin(), values.end())}) {
     if (std::count(values.begin(), values.end(), bound) < 2) continue;
     if (auto term = real_way(values, match, bound)) return term;
   }
-  // A whole number and a small one, against a division by zero say.
+  // An integer plus a small number, such as one against division by zero.
   const double more = values[0] - static_cast<double>(whole[0]);
   if (more == 0 || std::abs(more) > 1e-3) return std::nullopt;
   const auto part = integers(whole);
@@ -171,7 +171,7 @@ std::vector<TermId> SizeSolver::real_arguments() {
   return arguments;
 }
 
-/// `bound`: the values that are it say nothing else.
+/// `bound`: values equal to it carry no other information.
 std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, RealMatch match,
                                            std::optional<double> bound) {
   size_t anchor = 0;
@@ -196,7 +196,7 @@ std::optional<TermId> SizeSolver::real_way(const std::vector<double>& values, Re
   return std::nullopt;
 }
 
-/// c*t or c/t of a c that is rounded to each of the values.
+/// c*t or c/t, where c is such that each value follows by rounding.
 std::optional<TermId> SizeSolver::fitted(TermId t, const std::vector<double>& values) {
   constexpr double kRounding = 1.0 / (1 << 24);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

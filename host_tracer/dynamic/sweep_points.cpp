@@ -18,7 +18,8 @@ class SweepPoints {
     }
   }
 
-  /// Where an extent is one of these numbers, then where it is a neighbour of one.
+  /// Adds points at which an extent is one of these numbers, then points at which it is a neighbour
+  /// of one.
   void add_group(std::vector<int64_t> numbers) {
     std::shuffle(numbers.begin(), numbers.end(), random_);
     for (const int64_t beside : {0, 1, -1}) {
@@ -61,8 +62,8 @@ class SweepPoints {
     return sizes;
   }
 
-  /// A symbol alone has another size, or all have: each size in turn of a symbol with few, else a
-  /// drawn one.
+  /// Changes one symbol alone, or all: each size in turn for a symbol with few sizes, else a drawn
+  /// one.
   SizePoint another_point(size_t k, size_t count) {
     const size_t turn = k % (symbols_.size() + 1);
     SizePoint point = sample_;

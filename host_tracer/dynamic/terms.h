@@ -29,11 +29,11 @@ inline int64_t floor_divide(int64_t a, int64_t b) {
   return a % b < 0 ? q - 1 : q;
 }
 
-/// Terms in order of definition; equal ones are one.
+/// Terms in order of definition; equal terms are stored once.
 class TermList {
  public:
   TermList() = default;
-  /// Those of a bundle. REQUIRES: each operand is an earlier term.
+  /// The terms of a bundle. REQUIRES: each operand is an earlier term.
   explicit TermList(std::vector<fb::Term> terms) : terms_(std::move(terms)) {}
 
   TermId integer(int64_t value);
@@ -46,7 +46,7 @@ class TermList {
   const std::vector<fb::Term>& all() const { return terms_; }
   /// The symbols in a term, ascending.
   std::vector<int> symbols_in(TermId id) const;
-  /// A term at a point; nothing where it overflows or divides by what is not positive.
+  /// The value of a term at a point; nothing if it overflows or a divisor is not positive.
   std::optional<TermNumber> evaluate(TermId id, const SizePoint& point) const;
   /// Drops what these terms do not need, and gives them their new ids.
   void keep(const std::vector<TermId*>& used);

@@ -20,7 +20,7 @@
 namespace lazyrt {
 namespace {
 
-/// Adds the nodes that make what was a constant.
+/// Adds the nodes that compute what was a constant.
 using Replacement = std::function<Outcome<ValueId>(Graph& graph, const Source& source)>;
 
 /// What a copy of a graph has otherwise.
@@ -31,7 +31,7 @@ struct Changes {
   std::map<size_t, size_t> same_as;                   ///< nodes that an earlier one stands for
 };
 
-/// Builds a graph anew, so that its shapes follow from the shape rules.
+/// Builds a graph again, so that its shapes follow from the shape rules.
 class GraphCopy {
  public:
   GraphCopy(const Graph& from, const Changes& changes)
@@ -66,7 +66,7 @@ class GraphCopy {
 
   ValueId& at(ValueId id) { return ids_[static_cast<size_t>(id)]; }
 
-  /// A constant that is a node now is made before its first reader.
+  /// A constant that has become a node is made before its first reader.
   Outcome<ValueId> current(ValueId id, const Source& source) {
     if (id == kNoValue || at(id) != kNoValue) return id == kNoValue ? id : at(id);
     auto made = changes_.constants.at(id)(to_, source);
@@ -203,7 +203,7 @@ class Unifier {
              made_.shapes_.text(points_[entry.second]);
     };
     return " (" + at(*counts.begin()) + ", " + at(*counts.rbegin()) +
-           ": a loop over a size? It has to be operations on whole tensors, or that size be fixed)";
+           ": a loop over a size? Write it as operations on whole tensors, or fix that size)";
   }
 
   /// Operands by their place among nodes, inputs and states; constants only as such: their numbers
@@ -238,7 +238,7 @@ class Unifier {
     for (size_t i = 0; i < base().guards().size(); ++i) {
       const GraphGuard &a = base().guards()[i], &b = other.guards()[i];
       if (a.value != b.value || a.seen != b.seen || a.check != b.check)
-        return differs(k, "a decision on a value came out otherwise: " + b.text, b.source);
+        return differs(k, "a decision on a value had another outcome: " + b.text, b.source);
     }
     if (base().states().size() != other.states().size())
       return differs(k, "it keeps another number of states", {});
@@ -306,8 +306,8 @@ class Unifier {
     return differs(k,
                    std::string("a constant ") + dtype_name(v.dtype) + shape_text(v.shape).text +
                        " is " + shape_text(value(k, id).shape).text +
-                       " there, and no part of the largest one: compute it from tensors of that "
-                       "size, or give it as an input",
+                       " there, which is not a part of the largest one: compute it from tensors of "
+                       "that size, or give it as an input",
                    reader_of(id));
   }
 
@@ -467,7 +467,7 @@ class Unifier {
 
   // ------------------------------------------------------------ common nodes
 
-  /// As the pass of that name, of what is the same at all sizes.
+  /// The same as the pass of that name, for nodes that are equal at all sizes.
   Outcome<Done> eliminate_common() {
     std::map<size_t, size_t> same_as;
     std::vector<ValueId> first = first_constants();
@@ -507,8 +507,8 @@ class Unifier {
     });
   }
 
-  /// By value the first constant with its content; other values are themselves. No constant varies
-  /// any more.
+  /// For each value, the first constant with the same content; other values stand for themselves.
+  /// No constant varies any more.
   std::vector<ValueId> first_constants() const {
     std::vector<ValueId> first(base().value_count());
     std::iota(first.begin(), first.end(), 0);
@@ -535,7 +535,7 @@ class Unifier {
 
   // ------------------------------------------------------------ numbers
 
-  /// Programs compute with the extents of what they have so far.
+  /// Programs compute with the extents of the values made so far.
   void note_extents(size_t n) {
     for (const ValueId id : base().nodes()[n].inputs) {
       if (id == kNoValue) continue;
@@ -674,7 +674,7 @@ class Unifier {
     return -1;
   }
 
-  /// What was solved gives the graphs that it was solved from.
+  /// Checks that the solved graph gives the graphs that it was solved from.
   Outcome<Done> check_points() const {
     for (size_t k = 1; k < graphs_.size(); ++k) {
       auto again = made_.at(points_[k]);

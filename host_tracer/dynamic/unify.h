@@ -21,8 +21,8 @@ class DynamicGraph {
   /// their extents are symbols.
   const Graph& model() const { return model_; }
 
-  /// The graph with other extents. Fails where a term cannot be computed or a shape rule refuses:
-  /// the text names the sizes. Sample tensors are not copied.
+  /// The graph with other extents. Fails if a term cannot be computed or a shape rule refuses; the
+  /// text names the sizes. Sample tensors are not copied.
   Outcome<Graph> at(const SizePoint& point) const;
   /// "slice: sizes[1] = seq (model.py:12)": a line for each number that varies.
   std::vector<std::string> text() const;

@@ -13,7 +13,8 @@
 namespace lazyrt {
 namespace {
 
-/// Writes a file front to back and sums what follows `start_checksum`. The first error sticks.
+/// Writes a file from front to back and computes the checksum of what follows `start_checksum`. The
+/// first error sticks.
 class FileWriter {
  public:
   explicit FileWriter(const std::string& path) : file_(open_new_file(path)) {
@@ -112,7 +113,7 @@ Outcome<EmitReport> write_bundle(const std::vector<MethodVariant>& variants,
   auto metadata = make_metadata(variants, options, &constants, &samples);
   if (!metadata.ok()) return metadata.failure();
   flatbuffers::FlatBufferBuilder builder;
-  // Numbers that a runtime overwrites have to be there, defaults too.
+  // Numbers that a runtime overwrites have to be stored, even if they are defaults.
   builder.ForceDefaults(std::any_of(variants.begin(), variants.end(),
                                     [](const MethodVariant& v) { return v.dynamic != nullptr; }));
   fb::FinishBundleBuffer(builder, fb::Bundle::Pack(builder, &*metadata));

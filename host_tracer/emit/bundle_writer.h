@@ -19,7 +19,8 @@ struct EmitOptions {
   /// the same model, such as times.
   std::vector<std::pair<std::string, std::string>> info;
   bool strip_samples = false;
-  std::string shown_path;  ///< what errors call the file, if it is moved later; empty: its path
+  /// The name of the file in errors, if it is moved later; empty: its path.
+  std::string shown_path;
   /// Tolerance of the samples; both 0 = the runner's default.
   float absolute = 0;
   float relative = 0;
@@ -46,7 +47,8 @@ struct MethodVariant {
   const MemoryPlan& plan;
   /// Beside the graph's own sample.
   std::vector<SamplePair> more_samples;
-  /// Of which `graph` is an instance, at the sample's sizes; nullptr: extents are fixed.
+  /// The dynamic graph of which `graph` is an instance at the sample's sizes; nullptr: extents are
+  /// fixed.
   const DynamicGraph* dynamic = nullptr;
   uint64_t reserved_bytes = 0;  ///< with `dynamic`: reserved_arena
 };

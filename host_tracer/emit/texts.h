@@ -10,8 +10,8 @@
 
 namespace lazyrt {
 
-/// The name of a part of the interface: not empty, and with a number behind it still what the first
-/// readers of the format take, 1000 bytes.
+/// The name of a part of the interface: not empty and, with a number appended, still within what
+/// the first readers of the format accept, 1000 bytes.
 std::string interface_name(const std::string& wanted, const std::string& fallback);
 
 /// Names of one kind of parts, which occur once.

@@ -10,9 +10,9 @@
 namespace lazyrt {
 namespace {
 
-constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and that are captured
+constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and which are captured
 constexpr size_t kMostOthers = 16;     ///< at which another program was captured
-constexpr size_t kMostFalse = 24;      ///< suspicions that come to nothing before no more are had
+constexpr size_t kMostFalse = 24;      ///< false suspicions, after which no more are followed
 
 class CheckedExporter {
  public:
@@ -61,7 +61,7 @@ class CheckedExporter {
            checked.level == CheckLevel::kFull && checked.difference.empty();
   }
 
-  /// Points at which the bundle is wrong, which are among the traces now.
+  /// Returns the points at which the bundle is wrong; they are among the traces now.
   Outcome<std::vector<SizePoint>> sweep(CheckedExport* made) {
     std::vector<SizePoint> tried = compared_points();
     alike_.clear();
@@ -120,8 +120,8 @@ class CheckedExporter {
     return !checked->difference.empty();
   }
 
-  /// Captures the program at some sizes where it gave what the bundle gives: where it is another
-  /// one, inputs that were not tried may tell. Whether it is, at a point that is among the
+  /// Captures the program at some sizes at which it gave the bundle's results: if it differs there,
+  /// inputs that were not tried may show it. Returns whether it does, at a point that is among the
   /// traces now.
   Outcome<bool> capture_others(CheckedExport* made) {
     const size_t count = std::min(alike_.size(), check_.size_captures);
@@ -154,9 +154,8 @@ class CheckedExporter {
     return {Error::kUnsupported,
             "at " + options_.dynamic->shapes.text(point) + " and " +
                 std::to_string(std::max(more_, others_) - 1) +
-                " more sizes the program gives or computes something else than the bundle that was "
-                "made of its calls at others, and in no pattern that ranges could have: decide by "
-                "tensor "
+                " more sizes the program computes something else than the bundle, which was made "
+                "from its calls at other sizes, and these sizes form no ranges: decide by tensor "
                 "arithmetic (torch.where), give a smaller range, or export a bundle for each size"};
   }
 

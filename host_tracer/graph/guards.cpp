@@ -78,11 +78,10 @@ std::string seen_text(const SeenNumber& seen) { return std::visit(ToText{}, seen
 
 Failure never_holds(const GraphGuard& guard) {
   const std::string where = guard.source.text();
-  return {Error::kInternal, (guard.text.empty() ? "a value" : guard.text) + " was " +
-                                seen_text(guard.seen) +
-                                " in the trace, but no input changes it and it is another number "
-                                "here" +
-                                (where.empty() ? "" : " (" + where + ")")};
+  return {Error::kInternal,
+          (guard.text.empty() ? "a value" : guard.text) + " was " + seen_text(guard.seen) +
+              " in the trace, but no input changes it and it has another value here" +
+              (where.empty() ? "" : " (" + where + ")")};
 }
 
 Outcome<bool> guards_hold(const Graph& graph, const std::vector<HostTensor>& inputs) {

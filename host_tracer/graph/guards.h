@@ -25,7 +25,7 @@ bool is_seen(DType dtype, const void* data, const SeenNumber& seen);
 std::string seen_text(const SeenNumber& seen);
 
 /// Drops guards whose value is a constant that is what was seen, and those that say again what an
-/// earlier one says. Fails when a constant is not what was seen. Answers how many it dropped.
+/// earlier one says. Fails when a constant is not what was seen. Returns how many it dropped.
 Outcome<size_t> settle_guards(Graph& graph);
 
 /// Whether all guards hold for a first run on these inputs, by the reference kernels; computes what

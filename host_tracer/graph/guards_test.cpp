@@ -149,7 +149,7 @@ TEST(Guards, SettledOnesAreDroppedAndContradictionsFail) {
   dropped = settle_guards(t.g);
   ASSERT_FALSE(dropped.ok());
   EXPECT_EQ(dropped.failure().text,
-            "x.item() was 4 in the trace, but no input changes it and it is another number here "
+            "x.item() was 4 in the trace, but no input changes it and it has another value here "
             "(model.py:7)");
 }
 

@@ -25,7 +25,8 @@ struct Origin {
   Origin reshaped(const std::vector<int64_t>& shape) const;
 };
 
-/// Values that a permute or reshape makes of a value of known origin, or makes one of: theirs, too.
+/// Completes origins across permutes and reshapes: if the origin of the operand is known, so is
+/// that of the result, and the other way round.
 void complete_origins(Graph& graph);
 
 }  // namespace lazyrt

@@ -62,7 +62,7 @@ Tensors fake_quantize_channels(const RuleArgs& a) {
   const Tensor zero = at::reshape(a.tensor("zero_point"), along);
   TORCH_CHECK(at::isIntegralType(zero.scalar_type(), false),
               "fake_quantize_per_channel_affine with zero points of ", zero.scalar_type(),
-              " is not supported, only whole ones");
+              " is not supported, only integers are");
   const Tensor q = quantized(x, scale, zero);
   return dequantized(a, q, scale, zero, at::logical_or(at::isnan(q), at::ge(q, kEndOfInt64)));
 }
@@ -221,7 +221,7 @@ Tensors special_i0e(const RuleArgs& a) {
   const auto type =
       at::isFloatingType(x.scalar_type()) ? x.scalar_type() : at::get_default_dtype_as_scalartype();
   TORCH_CHECK(type == at::kFloat || type == at::kDouble, "i0e of ", type,
-              " is not supported: eager rounds in the middle of it");
+              " is not supported: eager rounds an intermediate value to this type");
   const Tensor size = at::abs(at::_to_copy(x, type));
   const Tensor near = at::clamp_max(size, kFar), far = at::clamp_min(size, kFar);
   Tensor series = at::ones_like(far);

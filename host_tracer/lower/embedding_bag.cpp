@@ -49,18 +49,19 @@ int64_t common_length(const Tensor& offsets, int64_t bags, int64_t indices) {
 void check_offsets(const RuleArgs& a, Mode mode, const Tensor& offsets) {
   const int64_t indices = a.tensor("indices").numel(), count = offsets.size(0);
   if (count == 0) return;
-  require(at::eq(at::select_copy(offsets, 0, 0), 0), "embedding_bag: the first offset is 0");
+  require(at::eq(at::select_copy(offsets, 0, 0), 0), "embedding_bag: the first offset must be 0");
   const Tensor last = at::select_copy(offsets, 0, count - 1);
-  require(at::le(last, indices), "embedding_bag: no offset is beyond the indices");
+  require(at::le(last, indices), "embedding_bag: no offset may exceed the number of indices");
   const auto expect = [](const Tensor& condition, const char* text, bool raises) {
     TORCH_CHECK(holds(session(), at::all(condition), text, /*caught=*/!raises), text);
   };
   if (a.boolean("include_last_offset"))
-    expect(at::eq(last, indices), "embedding_bag: the last offset is the number of indices", false);
+    expect(at::eq(last, indices), "embedding_bag: the last offset must be the number of indices",
+           false);
   if (mode == kMax || count == 1) return;
   const bool raises = a.tensor("weight").scalar_type() == at::kFloat;
   expect(at::ge(at::slice_copy(offsets, 0, 1), at::slice_copy(offsets, 0, 0, count - 1)),
-         "embedding_bag: the offsets ascend", raises);
+         "embedding_bag: the offsets must ascend", raises);
 }
 
 /// The bag of each index.
@@ -96,7 +97,7 @@ std::vector<Tensor> embedding_bag(const RuleArgs& a) {
   const Tensor offsets = a.tensor("offsets");
   const int64_t indices = a.tensor("indices").numel();
   const int64_t bags = offsets.size(0) - (a.boolean("include_last_offset") ? 1 : 0);
-  TORCH_CHECK(a.tensor("weight").dim() == 2, "embedding_bag of a table that has not two dims");
+  TORCH_CHECK(a.tensor("weight").dim() == 2, "embedding_bag: the table must have two dims");
   const Rows rows = rows_of(a, mode);
   const int64_t length = common_length(offsets, bags, indices);
   if (length == 0) check_offsets(a, mode, offsets);

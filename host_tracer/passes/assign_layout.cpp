@@ -16,8 +16,8 @@
 namespace lazyrt {
 namespace {
 
-/// Permutes of rank 3 are their own inverse: which of the two they are is guessed from what
-/// follows, and tried out for at most this many.
+/// Permutes of rank 3 are their own inverse: what follows suggests which of the two they are; at
+/// most this many are tried out.
 constexpr size_t kMostTrials = 24;
 
 enum class Role : uint8_t {
@@ -33,8 +33,8 @@ struct NodeLayout {
   bool last = false;  ///< kFree: the label
 };
 
-/// Bytes that change place when the value is converted; where a reshape does it 1, so that of equal
-/// labellings the one with fewer nodes is taken.
+/// Bytes that change place when the value is converted; 1 if a reshape does it, so that among equal
+/// labellings the one with fewer nodes is chosen.
 int64_t conversion_cost(const Value& v) {
   if (v.kind == ValueKind::kConstant || v.shape.rank() < 3) return 0;
   if (moves_only_units(v.shape, channels_last(v.shape.rank()))) return 1;
@@ -142,8 +142,8 @@ class Assignment {
     return found;
   }
 
-  /// Of each value whether nodes that run on either form lead from it to a node that surely wants
-  /// it channels-last.
+  /// For each value, whether nodes that run on either form lead from it to a node that certainly
+  /// wants it channels-last.
   std::vector<bool> wanted_last() const {
     std::vector<bool> wanted(graph_.value_count(), false);
     for (size_t n = layouts_.size(); n-- > 0;) {
@@ -161,7 +161,7 @@ class Assignment {
     return wanted;
   }
 
-  /// Labels every free node, answers the bytes that will be moved.
+  /// Labels every free node; returns the bytes that will be moved.
   int64_t cut() {
     MinCut flow;
     std::vector<int> label(layouts_.size(), MinCut::kSink);
@@ -264,7 +264,7 @@ class Emission {
   }
 
  private:
-  /// What holds an old value now. `flat_of`: it is a flattened value of that plain shape, with the
+  /// What now holds an old value. `flat_of`: it is a flattened value of that plain shape, with the
   /// channels innermost.
   struct Forms {
     ValueId plain = kNoValue;
@@ -363,7 +363,8 @@ class Emission {
     return Done{};
   }
 
-  /// linear over a flattened channels-last value: the columns of its weights in that order.
+  /// For a linear over a flattened channels-last value: puts the columns of its weights into that
+  /// order.
   Outcome<Done> emit_flat_linear(const Node& node) {
     const Forms x = forms(node.inputs[0]);
     const ValueId weight = node.inputs[1];

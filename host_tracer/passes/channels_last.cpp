@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-/// Where a plain dim stands in channels-last order.
+/// The place of a plain dim in channels-last order.
 int32_t moved_axis(int32_t axis, int rank) {
   if (axis == 0) return 0;
   return axis == 1 ? rank - 1 : axis - 1;
@@ -88,7 +88,7 @@ class Former {
     return *static_cast<const TableT*>(node_.attrs.unpack().value);
   }
 
-  /// Operand 0 channels-last, the others as they are.
+  /// Takes operand 0 channels-last, and the others as they are.
   LastForm made(const Attrs& attrs) const {
     LastForm f;
     f.attrs = attrs;
@@ -174,7 +174,7 @@ class Former {
     t.axes = moved_axes(t.axes, rank_);
     LastForm f = made(Attrs::of(t));
     if (t.keepdim) return f;
-    // Without the channels, or with at most [N, C] left, the order is the plain one again.
+    // Without the channels, or with at most [N, C] left, the order is plain again.
     f.last_result = !channels && left >= 3;
     if (f.last_result && batch) return std::nullopt;
     if (!channels && batch && left > 1) return std::nullopt;

@@ -51,7 +51,7 @@ class Elimination {
     return changed;
   }
 
-  /// Constants that are results, guards or next values of states.
+  /// Merges equal constants that are results, guards or next values of states.
   size_t merge_roots(Graph* graph) {
     size_t count = 0;
     graph->for_each_root([&](ValueId& id) {

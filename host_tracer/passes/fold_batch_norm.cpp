@@ -64,7 +64,7 @@ Match match(const Rewriter& r, const Node& norm) {
   return m;
 }
 
-/// weight [O, ...] and bias [O] with the affine taken in. Answers the operands of the new node.
+/// Folds the affine into weight [O, ...] and bias [O]. Returns the operands of the new node.
 std::vector<ValueId> scaled_operands(Rewriter& r, const Node& weighted, const Affine& a) {
   const Value weight = r.value(weighted.inputs[1]);
   std::vector<double> elements = constant_elements(weight);
@@ -93,7 +93,7 @@ Outcome<bool> fold_batch_norm_at(Rewriter& r, const Node& norm) {
   return true;
 }
 
-/// [C] as it broadcasts along `axis` of a value of this rank.
+/// The shape in which [C] broadcasts along `axis` of a value of this rank.
 Shape channel_shape(int64_t channels, int axis, int rank) {
   Shape shape = {channels};
   for (int d = axis + 1; d < rank; ++d) shape.append(1);

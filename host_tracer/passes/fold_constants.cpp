@@ -6,8 +6,8 @@
 namespace lazyrt {
 namespace {
 
-/// A folded result may be this much larger than its operands together; an expand, which costs
-/// little to run and mostly broadcasts for nothing, this much.
+/// A folded result may be this much larger than its operands together; the result of an expand,
+/// which costs little to run and rarely needs its memory, this much.
 constexpr size_t kGrowthBytes = size_t{1} << 20;
 constexpr size_t kExpandBytes = size_t{4} << 10;
 
@@ -46,7 +46,7 @@ Outcome<bool> fold_constants_at(Rewriter& r, const Node& node, bool only_small) 
     operands.push_back({const_cast<uint8_t*>(v.constant.data), v.dtype, v.shape});
   }
   auto results = evaluate_node(r.graph(), node, operands);
-  if (!results.ok()) return false;  // a bad index, say: told at run, if it ever runs
+  if (!results.ok()) return false;  // such as a bad index: reported at run, if the node ever runs
   const std::string name = inherited_name(r, node);
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const HostTensor& t = (*results)[k];

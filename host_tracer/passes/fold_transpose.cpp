@@ -7,9 +7,8 @@
 namespace lazyrt {
 namespace {
 
-/// matmul(a, permute(b)) whose permute ends in a swap of the last two dims of what it would be
-/// without: the swap goes into transpose_b, what is left of the permute moves whole rows, or
-/// nothing.
+/// Folds matmul(a, permute(b)) if the permute ends in a swap of the last two dims: the swap becomes
+/// transpose_b, and the remaining permute moves whole rows or nothing.
 Outcome<bool> fold_transpose_at(Rewriter& r, const Node& node) {
   if (node.attrs.kind() != fb::OpAttrs::MatMul) return false;
   const Node* permute = r.sole_producer(node.inputs[1], fb::OpAttrs::Permute);

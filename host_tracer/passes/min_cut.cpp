@@ -54,7 +54,8 @@ int64_t MinCut::send(const std::vector<size_t>& path) {
 }
 
 int64_t MinCut::push() {
-  std::vector<size_t> path;  // from the source; no recursion, it may be as long as the graph
+  // From the source; no recursion, because a path may be as long as the graph.
+  std::vector<size_t> path;
   int64_t total = 0;
   for (int node = kSource;;) {
     if (node == kSink) {

@@ -19,8 +19,8 @@ class MinCut {
   /// Costs `capacity` when `from` ends on the source's side and `to` on the sink's.
   void add_edge(int from, int to, int64_t capacity);
 
-  /// Finds the cut and answers its cost. Of all minimum cuts it is the one with the fewest nodes on
-  /// the source's side.
+  /// Finds the cut and returns its cost. Among all minimum cuts it is the one with the fewest nodes
+  /// on the source's side.
   int64_t solve();
   /// REQUIRES: solve() was called.
   bool on_source_side(int node) const { return level_[static_cast<size_t>(node)] >= 0; }
@@ -31,11 +31,12 @@ class MinCut {
     int64_t capacity;
   };
   bool find_levels();
-  /// The next edge from the node that leads a level up and has room; nothing where none is left.
+  /// The next edge from the node that leads one level up and has capacity left; nothing if there is
+  /// none.
   std::optional<size_t> edge_up(int node);
-  /// Sends along the path what its narrowest edge lets through.
+  /// Sends as much along the path as its narrowest edge allows.
   int64_t send(const std::vector<size_t>& path);
-  /// Sends what all paths of rising levels let through.
+  /// Sends as much as all paths of rising levels allow.
   int64_t push();
 
   std::vector<Edge> edges_;  ///< edge i and its reverse i ^ 1

@@ -53,7 +53,7 @@ inline Shape permuted(const Shape& shape, const std::vector<int32_t>& perm) {
   return out;
 }
 
-/// True when the dims of extent other than 1 keep their order: a reshape does it.
+/// True if the dims of extent other than 1 keep their order: then a reshape is enough.
 inline bool moves_only_units(const Shape& shape, const std::vector<int32_t>& perm) {
   if (shape.numel() == 0) return true;
   int32_t last = -1;
@@ -67,7 +67,7 @@ inline bool moves_only_units(const Shape& shape, const std::vector<int32_t>& per
 
 /// All elements of a constant. REQUIRES: kConstant.
 std::vector<double> constant_elements(const Value& constant);
-/// The one value that all elements of a constant have, if so (and there are any).
+/// The value that all elements of a constant share; nothing if they differ or there are none.
 std::optional<double> uniform_value(const Value& value);
 /// A constant of these elements, converted. REQUIRES: elements.size() == shape.numel().
 ValueId add_elements(Graph& graph, std::string name, DType dtype, const Shape& shape,

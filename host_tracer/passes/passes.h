@@ -1,6 +1,6 @@
 #pragma once
 
-// The passes: each rewrites the graph in place, keeps what it computes, and answers how many
+// The passes. Each rewrites the graph in place, keeps what it computes, and returns how many
 // changes it made. One file each; pipeline.h has their order.
 
 #include "host_tracer/graph/graph.h"
@@ -13,17 +13,18 @@ namespace lazyrt {
 /// bit.
 Outcome<size_t> simplify(Graph& graph);
 
-/// Of these only the expands that broadcasting does anyway, which are the same at all sizes.
+/// Removes only the expands that broadcasting does anyway; they are the same at all sizes.
 Outcome<size_t> drop_expands(Graph& graph);
 
-/// Permutes that move data move it without the dims of extent 1, which reshapes around them take
-/// away and put back: those that do the same are the same. To compare graphs, not to run faster.
+/// Makes permutes that move data do so without the dims of extent 1, which reshapes remove before
+/// and add after: permutes that do the same then look the same. To compare graphs, not to run
+/// faster.
 Outcome<size_t> permute_without_units(Graph& graph);
 
-/// Computes what depends on constants alone, with the reference kernels, unless the result is much
-/// larger than the operands.
+/// Computes nodes that depend on constants alone, with the reference kernels, unless the result is
+/// much larger than the operands.
 Outcome<size_t> fold_constants(Graph& graph);
-/// The same however large results are: for graphs of several sizes that have to be alike.
+/// The same, however large results are: for graphs of several sizes that have to stay alike.
 Outcome<size_t> fold_all_constants(Graph& graph);
 
 /// Common subexpressions: equal nodes on equal operands are computed once; equal constants are one.
@@ -49,14 +50,14 @@ Outcome<size_t> assign_layout(Graph& graph);
 /// A transposed second operand of matmul becomes transpose_b.
 Outcome<size_t> fold_transpose(Graph& graph);
 
-/// batch_norm after conv2d, conv_transpose2d or linear goes into their weights and bias.
+/// Folds batch_norm after conv2d, conv_transpose2d or linear into their weights and bias.
 Outcome<size_t> fold_batch_norm(Graph& graph);
 
-/// What batch_norm is left becomes a multiply and an add with constants.
+/// Turns each remaining batch_norm into a multiply and an add with constants.
 Outcome<size_t> expand_batch_norm(Graph& graph);
 
-/// Outputs and next values that are states become copies of them: a state is overwritten at the end
-/// of a run. A reshape to the same shape, which simplify would take away again.
+/// Replaces outputs and next values that are states by copies, because a state is overwritten at
+/// the end of a run. The copy is a reshape to the same shape, which simplify would remove again.
 Outcome<size_t> separate_states(Graph& graph);
 
 /// Drops guards that a constant settles (fails where it contradicts), and moves what the guards

@@ -5,7 +5,7 @@
 namespace lazyrt {
 namespace {
 
-/// The permutation of the dims whose extent is not 1, counted without the others.
+/// The permutation of the dims whose extent is not 1, numbered without the others.
 std::vector<int32_t> without_units(const Shape& shape, const std::vector<int32_t>& perm) {
   std::vector<int32_t> place;  // by dim
   int32_t count = 0;

@@ -14,7 +14,7 @@ bool same_type(const Rewriter& r, ValueId a, ValueId b) {
   return r.value(a).dtype == r.value(b).dtype && r.value(a).shape == r.value(b).shape;
 }
 
-/// The node's output is operand `x` itself, if the types agree.
+/// Replaces the node's output by operand `x` itself, if the types agree.
 Answer forward(Rewriter& r, const Node& node, ValueId x) {
   if (!same_type(r, x, node.outputs[0])) return false;
   r.replace(node.outputs[0], x);
@@ -30,7 +30,7 @@ Answer on_reshape(Rewriter& r, const Node& node) {
   return r.replace_node(node, node.attrs, {first->inputs[0]});
 }
 
-/// The node's output is `x` in another shape, or x itself.
+/// Replaces the node's output by `x` in another shape, or by x itself.
 Answer reshaped(Rewriter& r, const Node& node, ValueId x) {
   if (same_type(r, x, node.outputs[0])) return forward(r, node, x);
   return r.replace_node(node, reshape_attrs(r.value(node.outputs[0]).shape), {x});
@@ -95,7 +95,8 @@ Answer on_reduce(Rewriter& r, const Node& node) {
   return r.replace_node(node, reshape_attrs(r.value(node.outputs[0]).shape), {node.inputs[0]});
 }
 
-/// An operand that `expand` made of something which would broadcast to `shape` by itself.
+/// If `expand` made this operand from a value that broadcasts to `shape` by itself, returns that
+/// value.
 ValueId without_expand(const Rewriter& r, ValueId id, const std::vector<ValueId>& others,
                        const Shape& shape) {
   const Node* expand = r.producer(id, fb::OpAttrs::Expand);
@@ -109,7 +110,7 @@ ValueId without_expand(const Rewriter& r, ValueId id, const std::vector<ValueId>
   return all == shape ? expand->inputs[0] : id;
 }
 
-/// Takes expands off the operands of an elementwise node, one after the other.
+/// Removes expands from the operands of an elementwise node, one after the other.
 Answer drop_expands(Rewriter& r, const Node& node) {
   std::vector<ValueId> operands = node.inputs;
   bool changed = false;
@@ -162,7 +163,7 @@ Answer on_where(Rewriter& r, const Node& node) {
   return drop_expands(r, node);
 }
 
-/// matmul broadcasts batch dims itself: an expand that leaves the last two dims alone goes.
+/// matmul broadcasts batch dims itself: an expand that leaves the last two dims alone is removed.
 Answer on_matmul(Rewriter& r, const Node& node) {
   std::vector<ValueId> operands = node.inputs;
   for (size_t i = 0; i < 2; ++i) {

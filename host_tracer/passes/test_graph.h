@@ -147,7 +147,7 @@ inline void expect_same(const Graph& a, const Graph& b, double tolerance = 1e-5,
   }
 }
 
-/// Runs the pass on a copy: the graph stays valid and computes the same. Answers the result.
+/// Runs the pass on a copy: the graph stays valid and computes the same. Returns the result.
 template <class PassFn>
 Graph after(PassFn pass, const Graph& graph, double tolerance = 1e-5) {
   Graph changed = graph;

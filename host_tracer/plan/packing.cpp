@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-/// Beyond so many pairs of values alive together the packing is a coarse one.
+/// If more pairs of values than this are alive together, the packing is a coarse one.
 constexpr size_t kMostPairs = size_t{1} << 26;
 
 std::vector<ArenaPiece> pieces_of(const std::vector<Allocation>& allocations) {

@@ -489,7 +489,8 @@ class PySession {
                     Shape(Span<const int64_t>(dims.data(), dims.size()))};
     int64_t numel = 0;
     if (!view.shape.checked_numel(&numel) || view.bytes() != bytes.size()) {
-      throw PythonError(Error::kInvalidArgument, "an input's bytes do not have its shape");
+      throw PythonError(Error::kInvalidArgument,
+                        "the bytes given for an input do not fit its shape");
     }
     check(session_.set_input(i, view));
   }

@@ -74,7 +74,7 @@ std::vector<std::string> asked_of(const Trace& trace) {
   return names;
 }
 
-/// The values of these constants are known: nothing is asked about them.
+/// Marks the values of these constants as known, so that no question about them remains.
 void forget_asked(Trace& trace, const std::vector<std::string>& names) {
   const auto is_known = [&](const AskedConstant& asked) {
     return std::find(names.begin(), names.end(), asked.name) != names.end();

@@ -169,7 +169,8 @@ PyExport make_export(const std::string& path, const std::string& model,
   job.compile.emit.info = std::move(info);
   job.check.level = check_level(check);
   job.unchecked = "check=\"none\"";
-  job.advice = "either the program does what the capture cannot see, or this is a bug of LazyRT";
+  job.advice =
+      "either the program does something that the capture cannot see, or this is a bug in LazyRT";
   job.checked = std::move(checked);
   job.counts = std::move(counts);
   return made;

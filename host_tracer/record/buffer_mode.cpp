@@ -19,7 +19,7 @@ bool has_memory(const at::Tensor& t) {
   return t.defined() && t.device().is_cpu() && t.has_storage();
 }
 
-/// Calls `see` with the CPU tensors of a value.
+/// Calls `see` with each CPU tensor in a value.
 template <class See>
 void see_tensors(c10::IValue value, const See& see) {
   map_tensors(value, [&](const at::Tensor& t) {
@@ -32,7 +32,7 @@ using Memories = std::unordered_set<const c10::StorageImpl*>;
 
 const c10::StorageImpl* memory(const at::Tensor& t) { return t.storage().unsafeGetStorageImpl(); }
 
-/// The memories of the CPU tensors that a call gets; writes into them are noted.
+/// Returns the memories of the CPU tensors among a call's arguments; notes writes into them.
 Memories see_arguments(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   Memories given;
   const auto& arguments = op.schema().arguments();

@@ -12,9 +12,9 @@
 namespace lazyrt {
 
 /// While one lives on the thread of a capture, operators get the capture's leaf in place of a CPU
-/// tensor that is one of the request's buffers. A program whose members are these tensors, as those
-/// of a C++ module, can so write into them: they become state. Sees, too, what the program writes
-/// into other CPU tensors: the capture has no part in what is computed there. One at a time.
+/// tensor that is one of the request's buffers. So a program whose members are these tensors, such
+/// as a C++ module, can write into them: they become state. It also sees writes into other CPU
+/// tensors, although the capture does not record what is computed there. One at a time.
 class BufferMode {
  public:
   BufferMode();
@@ -34,7 +34,7 @@ class BufferMode {
   using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
   c10::impl::IncludeDispatchKeyGuard include_;
-  /// Held weakly: the memory goes, but no other storage gets the address.
+  /// Held weakly: the memory is released, but no other storage gets its address.
   std::unordered_map<const c10::StorageImpl*, WeakStorage> made_;
   std::vector<Source> writes_outside_;
 };

@@ -22,12 +22,12 @@ struct BuiltTrace {
   Trace trace;
   std::vector<TraceValueId> extras;  ///< ids of the extra values; kNoTraceValue of empty ones
   std::vector<int64_t> positions;    ///< of each node: calls before it
-  std::vector<bool> random;          ///< by value: a constant that was drawn at random
+  std::vector<bool> random;  ///< by value: whether it is a constant that was drawn at random
   std::map<const LeafNode*, TraceValueId> leaves;  ///< all of them
 };
 
-/// The part of the graph that outputs and extra values need, in order of execution. All inputs are
-/// kept, in their order, used or not, with their data as samples.
+/// Returns the part of the graph that outputs and extra values need, in order of execution. All
+/// inputs are kept in order, used or not, with their data as samples.
 BuiltTrace build_trace(const std::vector<const LeafNode*>& inputs,
                        const std::vector<NamedOutput>& outputs,
                        const std::vector<torch::lazy::Value>& extras);

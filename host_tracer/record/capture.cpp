@@ -48,7 +48,7 @@ namespace {
 
 CaptureSession& running_session() {
   CaptureSession* session = CaptureSession::current();
-  TORCH_CHECK(session, "this works only inside a captured program");
+  TORCH_CHECK(session, "this function works only inside a captured program");
   return *session;
 }
 
@@ -108,7 +108,8 @@ at::ScalarType to_scalar_type(DType type) {
 }
 
 SampleTensor to_sample(const at::Tensor& cpu) {
-  // Autograd's zeros have no memory, and other tensors a sign beside theirs.
+  // Autograd's zero tensors have no memory, and other tensors may carry a conjugate or negative
+  // bit.
   const at::Tensor plain = cpu._is_zerotensor() ? at::zeros(cpu.sizes(), cpu.options())
                            : cpu.is_neg()       ? cpu.detach().resolve_neg().contiguous()
                                                 : cpu.detach().contiguous();

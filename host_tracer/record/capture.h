@@ -28,32 +28,33 @@ struct CaptureRequest {
   std::vector<NamedTensor> buffers;       ///< through lift(); unlisted ones become constants
   std::vector<std::string> output_names;  ///< may be empty or shorter than the outputs
   /// Names of parameters, buffers and add_state()'s tensors that other calls or samples of the
-  /// program write: what leaves the graph for them is guarded, as of those that this one writes.
+  /// program write: values that are read from them on the host are guarded, as if this call wrote
+  /// them.
   std::vector<std::string> varying;
-  /// Names of buffers whose values are known at each call: what is computed from them alone is no
-  /// more dynamic than a constant, unless they are varying, too.
+  /// Names of buffers whose values are known at each call: values computed from them alone are
+  /// treated as constants, unless they are varying, too.
   std::vector<std::string> held;
 
-  /// Asked at each recorded node and sync that no SourceScope covers; empty: such nodes have none.
-  /// Called on the capturing thread, inside the program; must not throw or call ATen.
+  /// Called for each recorded node and sync that no SourceScope covers; if empty, such nodes have
+  /// no source. Runs on the capturing thread, inside the program; must not throw or call ATen.
   std::function<Source()> source_of;
-  /// Asked on the capturing thread when a truth value `seen` leaves for the program: the text of
-  /// what it checks there ("assert n < 10") where it raises on the other value; else "". May be
+  /// Called on the capturing thread when a truth value `seen` is read by the program: returns the
+  /// text of the check ("assert n < 10") if the program raises on the other value, else "". May be
   /// empty.
   std::function<std::string(bool seen)> check_of;
-  /// Asked where an operator raises on other inputs: may the program go on after it? Empty: no.
+  /// Called where an operator raises on other inputs: may the program continue after it? Empty: no.
   std::function<bool()> is_caught;
-  /// Nothing tells whether the program catches what operators raise (C++).
+  /// It is not known whether the program catches what operators raise (C++).
   bool may_catch = false;
-  /// Called before each of the traces, on the capturing thread and outside of the program: puts
-  /// back what the program's last run changed (RNG, buffers, counters of the module). May be empty.
+  /// Called before each of the traces, on the capturing thread and outside of the program: restores
+  /// what the program's last run changed (RNG, buffers, counters of the module). May be empty.
   std::function<void()> before_trace;
-  /// The front end does not look into what the program keeps beyond its call (members of a C++
-  /// object): tensors there are findings.
+  /// The front end does not track what the program keeps beyond its call (members of a C++ object):
+  /// tensors kept there are findings.
   bool keeps_nothing = false;
-  /// Where the exception goes that ended the capture, of whatever type, beside the Failure: the
-  /// program's in its first run, before_trace's in any. A front end rethrows its user's own. Null:
-  /// only the Failure tells of it.
+  /// Receives the exception that ended the capture, of whatever type, in addition to the Failure:
+  /// the program's in its first run, or before_trace's in any. A front end can rethrow its user's
+  /// own exception. Null: only the Failure reports it.
   std::exception_ptr* thrown = nullptr;
 };
 
@@ -73,12 +74,12 @@ Outcome<Trace> capture(const CaptureRequest& request, const CaptureProgram& prog
 /// views of it and writes into it are seen. Throws c10::Error outside a capture.
 at::Tensor lift(const at::Tensor& cpu);
 
-/// Inside a program: the tensor's value on the CPU, for people to look at (print, log): it needs no
-/// guard. The program must not go by it; its value differs in the second trace.
+/// Inside a program: the tensor's value on the CPU, for people to look at (print, log), without a
+/// guard. The program must not use it in decisions; it differs in the second trace.
 at::Tensor peek(const at::Tensor& lazy);
 
-/// Inside a program: from here on `condition` (one element) is not 0, or a run is refused: a check
-/// of that text. Throws c10::Error with the text where it is 0 already.
+/// Inside a program: requires from here on that `condition` (one element) is not 0; otherwise a run
+/// is refused by a check with that text. Throws c10::Error with the text if it is 0 already.
 void require(const at::Tensor& condition, const std::string& text);
 
 // Inside a program, for what it keeps between its calls outside of buffers. All throw c10::Error
@@ -89,17 +90,17 @@ void require(const at::Tensor& condition, const std::string& text);
 at::Tensor add_state(const std::string& name, const at::Tensor& initial);
 /// True when the lazy tensor may have other values in another run of the bundle.
 bool is_dynamic(const at::Tensor& lazy);
-/// The lazy tensor's value for the sample, on the CPU and the caller's own. No sync: the program
-/// must not go by it.
+/// The lazy tensor's value for the sample, on the CPU, in memory of the caller. No sync: the
+/// program must not use it in decisions.
 at::Tensor sample_of(const at::Tensor& lazy);
 /// True once the program has written into the lazy tensor in place, set it to other memory (set_)
-/// or turned it (t_, resize_).
+/// or changed its shape (t_, resize_).
 bool was_written(const at::Tensor& lazy);
-/// How often the memory of the lazy tensor was written so far, through whatever tensor.
+/// How often the memory of the lazy tensor was written so far, through any tensor.
 uint64_t writes_into(const at::Tensor& lazy);
-/// Equal for lazy tensors of which one may see what is written into the other.
+/// Equal for lazy tensors that may see each other's writes.
 const void* memory_of(const at::Tensor& lazy);
-/// Whether some of its elements are one in memory, as expand() and windows of unfold() make them.
+/// Whether some of its elements share memory, as after expand() and in windows of unfold().
 bool overlaps_itself(const at::Tensor& lazy);
 
 /// The device on which programs are captured, for factories inside a program.

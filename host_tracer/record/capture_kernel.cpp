@@ -95,7 +95,7 @@ void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (record_training_norm(op, stack)) return;
   const size_t arguments = op.schema().arguments().size();
   const Unwrapped seen = unwrap_arguments(stack, arguments);
-  // LibTorch's fallback leaves lists as the interpreter of TorchScript makes them wrapped.
+  // LibTorch's fallback leaves lists that the interpreter of TorchScript makes wrapped.
   const bool wraps = (seen.functional || !seen.lazy) && !below_functionalize();
   {
     const at::AutoDispatchBelowADInplaceOrView no_autograd;
@@ -105,7 +105,7 @@ void capture_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (wraps) wrap_results(*session, stack, op.schema().returns().size());
 }
 
-/// LibTorch's own looks at the ids with item(); its range is a check of the model's.
+/// LibTorch's own one_hot reads the ids with item(); here their range is a check of the model's.
 at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
   TORCH_CHECK(self.scalar_type() == at::kLong,
               "one_hot is only applicable to index tensor of type LongTensor.");
@@ -123,7 +123,7 @@ at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
   return at::zeros(sizes, self.options()).scatter(-1, self.unsqueeze(-1), 1);
 }
 
-/// Tensors that the program made on the CPU: the parts of some operators insist on one device.
+/// Lifts tensors that the program made on the CPU: the parts of some operators require one device.
 void lift_constants(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   CaptureSession* session = CaptureSession::current();
   for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
@@ -185,7 +185,7 @@ void capture_fast_path(const c10::OperatorHandle& op, torch::jit::Stack* stack) 
   }
 }
 
-/// A call from above functionalization, which calls the same operator to write windows back.
+/// A call from above functionalization, which itself calls the same operator to write windows back.
 at::Tensor unfold_backward(const at::Tensor& grad, at::IntArrayRef sizes, int64_t dim, int64_t size,
                            int64_t step) {
   const bool functional = fimpl::isFunctionalTensor(grad);
@@ -197,7 +197,8 @@ at::Tensor unfold_backward(const at::Tensor& grad, at::IntArrayRef sizes, int64_
   return functional ? fimpl::to_functional_tensor(made) : made;
 }
 
-/// LibTorch's own looks at q with item(), on the CPU alone; its range is a check of the model's.
+/// LibTorch's own quantile reads q with item(), only on the CPU; here its range is a check of the
+/// model's.
 void quantile(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const at::Tensor q = torch::jit::peek(*stack, 1, op.schema().arguments().size()).toTensor();
   if (is_lazy(q)) {

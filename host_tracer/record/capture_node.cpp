@@ -43,7 +43,7 @@ std::string leaf_text(const LeafNode& leaf) {
   return leaf.data().numel() == 1 ? scalar_text(leaf.data()) : "constant";
 }
 
-/// Of a node that only holds others: a complex value and its halves.
+/// Asks the operands of a node that only holds others: a complex value and its halves.
 bool any_operand(const torch::lazy::Node* node, bool (*holds)(const torch::lazy::Node*)) {
   const auto& operands = node->operands();
   return std::any_of(operands.begin(), operands.end(),
@@ -56,7 +56,7 @@ std::string operand_text(const OpNode& op, TensorArg arg, int depth) {
   return depth > 1 || as_leaf(operand) ? expression_text(operand, depth - 1) : "…";
 }
 
-/// Operands and the numbers that compute; not what says how (dims, dtypes, flags).
+/// Operands, and numbers that take part in the computation; no options (dims, dtypes, flags).
 std::string arg_text(const OpNode& op, const std::string& name, const TraceArg& arg, int depth) {
   if (const auto* one = std::get_if<TensorArg>(&arg)) return operand_text(op, *one, depth);
   if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
@@ -84,7 +84,7 @@ LeafNode::LeafNode(LeafKind kind, std::string name, const at::Tensor& cpu)
       version_(version_of(cpu_)),
       hash_(torch::lazy::HashCombine(torch::lazy::Hash(name_), shape(0).hash(true))) {}
 
-/// NumPy writes without a trace, but for the values.
+/// NumPy's writes leave no trace, except in the values.
 bool LeafNode::data_was_written() const {
   if (version_of(cpu_) != version_) return true;
   return kind_ == LeafKind::kConstant && !same_bytes(cpu_, data_);

@@ -76,8 +76,8 @@ class OpNode final : public torch::lazy::Node {
          std::vector<torch::lazy::Shape> shapes);
 
   const Call& call() const { return call_; }
-  /// The capture is over: lets go of the operands, so that a deep graph is not released by
-  /// recursion. The node is of no use afterwards.
+  /// The capture is over: releases the operands, so that a deep graph is not released by recursion.
+  /// The node cannot be used afterwards.
   void end() {
     operands_.clear();
     operands_as_outputs_.clear();
@@ -98,7 +98,7 @@ class OpNode final : public torch::lazy::Node {
 const LeafNode* as_leaf(const torch::lazy::Node* node);
 const OpNode* as_op(const torch::lazy::Node* node);
 
-/// True for a node of a capture that is over: what the program kept of it is no tensor any more.
+/// True for a node of a capture that is over: what the program kept of it is no longer a tensor.
 bool of_ended_capture(const torch::lazy::Node* node);
 
 /// True when the value is or depends on an input.

@@ -13,10 +13,10 @@ std::mutex& process_mutex() {
   return *mutex;
 }
 
-/// Whether this turn's program takes gradients, as far as is known: most do not, and record none.
+/// Whether this thread's program takes gradients, as far as is known: most do not, and record none.
 thread_local bool t_gradients = false;
 
-/// Calls it; an exception is kept for the caller of the capture, then goes on.
+/// Calls fn; keeps an exception for the caller of the capture, then rethrows it.
 template <typename Fn>
 void remembering(const CaptureRequest& request, const Fn& fn) {
   try {
@@ -27,7 +27,7 @@ void remembering(const CaptureRequest& request, const Fn& fn) {
   }
 }
 
-/// Calls it; the text of an exception, or nothing.
+/// Calls fn; returns the text of an exception, or nothing.
 template <typename Fn>
 std::optional<std::string> error_of(const Fn& fn) {
   try {
@@ -84,7 +84,8 @@ ProgramRun run_once(const CaptureRequest& request, const CaptureProgram& program
   return result;
 }
 
-/// autograd.grad of something that was computed without recording gradients, or a hook on it.
+/// Whether the run failed because autograd.grad was taken of something computed without recording
+/// gradients, or because of a hook on it.
 bool lacks_gradients(const ProgramRun& run) {
   const auto says = [&](const char* text) { return run.error.find(text) != std::string::npos; };
   return !run.run && (says("does not require grad") || says("doesn't require grad") ||

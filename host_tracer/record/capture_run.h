@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// This thread's turn to capture: one thread of a process at a time, others wait.
+/// This thread's turn to capture: only one thread of a process captures at a time, the others wait.
 class CaptureTurn {
  public:
   CaptureTurn();
@@ -26,11 +26,12 @@ struct ProgramRun {
   std::string error;               ///< why it failed
   bool ours =
       false;  ///< failed outside of the program: before_trace, a tensor that cannot be taken
-  bool parted = false;                  ///< failed because it is not the first run
-  int64_t position = 0;                 ///< calls recorded
-  size_t syncs = 0;                     ///< syncs logged
-  std::optional<Source> reads_earlier;  ///< where an operand was made that an earlier run left
-  bool gradients = false;               ///< recorded with autograd on
+  bool parted = false;   ///< failed because it is not the first run
+  int64_t position = 0;  ///< calls recorded
+  size_t syncs = 0;      ///< syncs logged
+  /// The source of an operand that an earlier run left behind.
+  std::optional<Source> reads_earlier;
+  bool gradients = false;    ///< recorded with autograd on
   std::vector<Source> kept;  ///< CaptureRequest::keeps_nothing: see CaptureSession::kept_tensors()
 };
 

@@ -27,11 +27,11 @@ thread_local CaptureSession* t_session = nullptr;
 thread_local const Source* t_source = nullptr;
 
 constexpr const char* kIsWritten =
-    " is written by way of another tensor (a view, detach(), .data, NumPy; in C++ also by way of "
-    "the tensor itself instead of lift() of it), and the graph does not see the write: clone() one "
+    " is written through another tensor (a view, detach(), .data, NumPy; in C++ also through the "
+    "tensor itself instead of its lift()), and the graph does not see the write: clone() one "
     "of them, or make the view where it is used";
 
-/// Results equal to their operand, once views and writes are functional.
+/// Operators whose result equals their operand, once views and writes are functional.
 const std::unordered_set<std::string>& identities() {
   static const std::unordered_set<std::string> names = {
       "aten::alias_copy", "aten::clone",           "aten::contiguous", "aten::detach_copy",
@@ -40,7 +40,7 @@ const std::unordered_set<std::string>& identities() {
   return names;
 }
 
-/// Complex tensors pass: a trace has them as pairs of reals.
+/// Complex tensors are allowed: a trace holds them as pairs of reals.
 void check_dense(const at::Tensor& t, const std::string& what) {
   TORCH_CHECK(t.defined(), what, " is undefined");
   TORCH_CHECK(t.layout() == at::kStrided, what, " is a ", t.layout(),
@@ -65,7 +65,7 @@ uint64_t fingerprint(const OpNode::Call& call, const std::vector<torch::lazy::Sh
   return torch::lazy::HashReduce(hash);
 }
 
-/// True for operators that take of their first operand the type alone: zero_() forgets what was
+/// True for operators that use only the type of their first operand: zero_() does not read what was
 /// there.
 bool forgets_first(const std::string& op) {
   static const std::unordered_set<std::string> names = {
@@ -203,7 +203,7 @@ CaptureSession::Leaf CaptureSession::make_leaf(LeafKind kind, const std::string&
 }
 
 CaptureSession::DataKey CaptureSession::key_of(const at::Tensor& cpu) {
-  // Empty tensors have no data of their own: they are told apart by their object.
+  // Empty tensors have no data address: they are distinguished by their object.
   const void* data = cpu.numel() ? cpu.const_data_ptr() : cpu.unsafeGetTensorImpl();
   return {data, cpu.sizes().vec(), cpu.strides().vec(), static_cast<int>(cpu.scalar_type())};
 }
@@ -216,7 +216,8 @@ CaptureSession::Leaf& CaptureSession::leaf_of(const at::Tensor& cpu) {
   return leaves_.emplace(key, make_leaf(LeafKind::kConstant, "", cpu)).first->second;
 }
 
-/// A constant that the program wrote on the CPU after its last use is another one from now on.
+/// If the program writes a constant on the CPU after its last use, it is a new constant from then
+/// on.
 void CaptureSession::renew(Leaf& leaf, const at::Tensor& cpu) {
   TORCH_CHECK(leaf.node->kind() == LeafKind::kConstant && !leaf.lifted,
               "the memory of a tensor that the program keeps", kIsWritten);
@@ -328,7 +329,8 @@ bool CaptureSession::record_special(const c10::OperatorHandle& op, torch::jit::S
   if (identities().count(op.operator_name().name)) {
     const c10::IValue self = torch::jit::peek(*stack, 0, count);
     torch::jit::drop(*stack, count);
-    // A tensor of its own: those that share one share a count of writes, which autograd minds.
+    // Makes a separate tensor: tensors that share one share a count of writes, which autograd
+    // checks.
     stack->push_back(make_lazy(operand_value(self.toTensor())));
     return true;
   }
@@ -414,7 +416,7 @@ OpNode::Call CaptureSession::make_call(const c10::OperatorHandle& op,
   return call;
 }
 
-/// A write shows after its call: it is the last node's.
+/// A write is noticed after its call: it belongs to the last node.
 void CaptureSession::look_for_writes() {
   for (Watched& leaf : watched_) {
     if (leaf.written || !was_written(leaf.functional)) continue;
@@ -451,8 +453,8 @@ void CaptureSession::report_write(const Watched& leaf) {
   findings_.push_back(std::move(finding));
 }
 
-/// Two leaves over one memory, from before the call or by set_ in it: what is written into one does
-/// not show in the other.
+/// Looks for two leaves that share memory, since before the call or because of set_ in it: a write
+/// into one does not show in the other.
 void CaptureSession::look_for_aliases(const Watched& written) {
   const auto report_other = [&](const LeafNode& other) {
     Finding finding;
@@ -481,7 +483,8 @@ void CaptureSession::look_for_aliases(const Watched& written) {
   }
 }
 
-/// A program that knows the example's tensor from elsewhere uses its values, whatever it is given.
+/// A program that refers to the example's tensor directly uses its values, whatever inputs it is
+/// given.
 void CaptureSession::look_for_samples(const at::Tensor& constant) {
   for (const Leaf& input : input_leaves_) {
     if (!share_memory(constant, input.original)) continue;
@@ -506,7 +509,7 @@ Value CaptureSession::output_value(const at::Tensor& output) {
   return without_complex(operand_value(current_value(output)));
 }
 
-/// Values of buffers that stayed as they were are constants after all.
+/// Values of buffers that were not written are constants after all.
 void CaptureSession::activate_syncs() {
   std::unordered_map<const torch::lazy::Node*, bool> of_state;
   for (const auto& node : nodes_) {
@@ -525,7 +528,7 @@ void CaptureSession::activate_syncs() {
   }
 }
 
-/// The parameters and buffers that a value is computed from are taken for constants.
+/// Notes that the parameters and buffers from which a value is computed are taken for constants.
 void CaptureSession::note_asked(const torch::lazy::Node* node, const Source& source) {
   std::vector<const torch::lazy::Node*> todo = {node};
   while (!todo.empty()) {

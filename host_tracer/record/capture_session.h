@@ -24,11 +24,12 @@ namespace lazyrt {
 
 /// What a run leaves behind; nothing of it refers to the lazy core.
 struct CapturedRun {
-  /// Holds also what computes the values of active syncs; findings are those of the run alone.
+  /// Also holds the nodes that compute the values of active syncs; findings are those of the run
+  /// alone.
   Trace trace;
   std::vector<SyncRecord> syncs;
   std::vector<uint64_t> calls;     ///< fingerprints of all calls, dead ones too
-  std::vector<int64_t> positions;  ///< of each node of the trace: calls before it
+  std::vector<int64_t> positions;  ///< for each node of the trace: the number of calls before it
   std::vector<bool> random;        ///< by value: a constant drawn at random
   /// Messages of findings about random numbers, with the values that were drawn there.
   std::map<std::string, std::vector<TraceValueId>> draws;
@@ -67,11 +68,12 @@ class CaptureSession {
   /// and pushes lazy results, or CPU values where the call brings them to the program.
   void record(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-  /// A tensor made for the program: remembered weakly, for kept_tensors().
+  /// Remembers, weakly, a tensor that was made for the program, for kept_tensors().
   void remember(const at::Tensor& functional);
-  /// After finish(), when the outputs are gone: where tensors were made that the program still has.
+  /// After finish(), when the outputs are released: the sources of tensors that the program still
+  /// holds.
   std::vector<Source> kept_tensors() const;
-  /// True after an operand of an earlier capture, which is an error.
+  /// True if the program read an operand of an earlier capture, which is an error.
   bool reads_earlier() const { return reads_earlier_; }
   /// Where that operand was made.
   const Source& earlier() const { return earlier_; }
@@ -95,14 +97,14 @@ class CaptureSession {
   /// Records a call whose result shapes are known.
   void add_node(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args,
                 const std::vector<ResultShape>& results, torch::jit::Stack* stack);
-  /// A problem at the current source; the same one at the same source counts once.
+  /// Reports a problem at the current source; the same problem at the same source counts once.
   void report(Finding finding);
   /// The places of a mask's true elements, as rows of indices or in the flattened mask, found
   /// earlier in this run; undefined: not yet.
   at::Tensor& places_of(const torch::lazy::Value& mask, bool flat) {
     return places_[{mask.node.get(), mask.index, flat}];
   }
-  /// A CPU tensor of this capture by a key of its maker; undefined: not yet.
+  /// A CPU tensor of this capture that its maker stored under a key; undefined: not yet.
   at::Tensor& table(const std::vector<int64_t>& key) { return tables_[key]; }
   NestedStandIns& nested() { return nested_; }
 

@@ -18,8 +18,8 @@
 namespace lazyrt {
 namespace {
 
-/// Eager raises unless `holds` is true everywhere, and does so whenever the elements of the operand
-/// `name` are `wrong`.
+/// Eager raises unless `holds` is true everywhere; it certainly raises if the elements of the
+/// operand `name` are `wrong`.
 struct Demand {
   at::Tensor holds;
   std::string text;  ///< for people: what holds
@@ -136,7 +136,7 @@ Demands binary_cross_entropy(const RuleArgs& a) {
 
 using Rule = Demands (*)(const RuleArgs&);
 
-/// By name; without an overload those of all.
+/// By operator name; a name without an overload applies to all overloads.
 const std::unordered_map<std::string, Rule>& rules() {
   static const std::unordered_map<std::string, Rule> table = {
       {"_embedding_bag", embedding},

@@ -1,6 +1,6 @@
 #pragma once
 
-// Errors of eager's that the program catches: they steer it, also where it reads nothing of the
+// Errors of eager that the program catches: they decide its path even if it reads nothing of the
 // call.
 
 #include <ATen/core/dispatch/Dispatcher.h>

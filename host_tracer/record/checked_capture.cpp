@@ -67,7 +67,8 @@ class Checker {
     return request;
   }
 
-  /// Other inputs, but the first run's values wherever one leaves the graph.
+  /// Runs the program on other inputs, with the first run's values wherever it reads a value on the
+  /// host.
   Outcome<std::vector<TraceDifference>> look_again() {
     const RunScript script = {&first_.syncs, &first_.calls};
     const CaptureRequest request = perturbed_request();
@@ -121,8 +122,8 @@ class Checker {
     finding.severity = Severity::kError;
     finding.id = "unstable-program";
     finding.message =
-        "a second run of the program goes another way although every value that it "
-        "got from the graph was the same";
+        "a second run of the program takes another path although every value that it got from the "
+        "graph was the same";
     for (size_t i = 0; i < first_.positions.size(); ++i) {
       if (first_.positions[i] < parted_at) continue;
       finding.source = first_.trace.nodes[i].source;
@@ -139,7 +140,8 @@ class Checker {
   const CaptureProgram& program_;
   const CheckOptions& options_;
   CapturedRun first_;
-  std::vector<Source> kept_;  ///< where tensors were made that the program has after the first run
+  /// Sources of tensors that the program still holds after the first run.
+  std::vector<Source> kept_;
   std::vector<Finding> findings_;
 };
 

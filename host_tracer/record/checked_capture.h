@@ -1,6 +1,7 @@
 #pragma once
 
-// Capture, and a second look that nothing of the sample's values went into the graph unseen.
+// Capture, and a second run that checks that none of the sample's values went into the graph
+// unseen.
 
 #include <cstdint>
 #include <string>

@@ -18,7 +18,7 @@ std::string number_of(const SeenNumber& number, bool exact = false) {
   return buffer;
 }
 
-/// Two numbers so that one sees how they differ.
+/// Texts of two numbers, precise enough to show how they differ.
 void set_texts(TraceDifference& found, const SeenNumber& a, const SeenNumber& b) {
   found.first_text = number_of(a);
   found.second_text = number_of(b);

@@ -15,7 +15,7 @@ struct ComplexParts {
 
 bool is_complex_tensor(const at::Tensor& t);
 
-/// The halves of a tensor, lazy or on the CPU; of a real one itself and nothing.
+/// The halves of a tensor, lazy or on the CPU; for a real tensor, itself and nothing.
 ComplexParts complex_parts(const at::Tensor& t);
 
 /// The complex lazy tensor of these halves; `im` is broadcast to `re`.

@@ -97,7 +97,8 @@ at::Tensor note_nested(NestedStandIns& nested, const NestedStandIn& made) {
   return made.tensor;
 }
 
-/// _nested_tensor_from_mask_left_aligned(t, mask): where values decide, both answers are computed.
+/// _nested_tensor_from_mask_left_aligned(t, mask). The result depends on values, so both cases are
+/// computed.
 Results left_aligned(NestedStandIns&, const Args&) { return {true}; }
 
 /// _nested_tensor_from_mask(t, mask, mask_check)

@@ -50,7 +50,7 @@ NodePtr make_constant(at::Tensor tensor) {
   return std::make_shared<LeafNode>(LeafKind::kConstant, "", std::move(tensor));
 }
 
-/// The lazy core asks it for leaves only: every other node is made by the capture kernel.
+/// The lazy core asks it only for leaves: the capture kernel makes every other node.
 struct CaptureIrBuilder final : torch::lazy::IrBuilder {
   NodePtr MakeDeviceData(const BackendDataPtr& data) const override {
     return make_constant(static_cast<const HostData&>(*data).tensor());

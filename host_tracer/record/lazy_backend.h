@@ -11,7 +11,7 @@ namespace lazyrt {
 /// Returns an empty string, or why it cannot be done (another lazy backend is there already).
 std::string install_lazy_backend();
 
-/// Keeps the lazy core from cutting a trace while one lives: raises the limits of its TrimGraph.
+/// Prevents the lazy core from cutting a trace while one lives: raises the limits of its TrimGraph.
 class TrimGraphOff {
  public:
   TrimGraphOff();

@@ -16,11 +16,12 @@ namespace lazyrt {
 /// "max" of aten::max.dim; nothing of an operator of another namespace.
 std::optional<std::string> aten_name(const c10::OperatorHandle& op);
 
-/// Replaces every defined tensor in an IValue (a tensor, a list of them, a list of optional ones).
+/// Replaces every defined tensor in an IValue (a tensor, a list of tensors, a list of optional
+/// tensors).
 void map_tensors(c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& fn);
 
-/// Lists of tensors on the stack become lists of optional ones where the operator wants these:
-/// TorchScript gives either.
+/// Turns lists of tensors on the stack into lists of optional ones if the operator requires these:
+/// TorchScript passes either.
 void give_optional_tensors(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 /// Gives a tensor operand its id; called for defined tensors only.

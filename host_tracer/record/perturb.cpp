@@ -27,7 +27,7 @@ at::Tensor reordered(const at::Tensor& flat, int64_t count, Random& random) {
   return flat.index_select(0, reordering(flat.numel(), count, random));
 }
 
-/// How far the values lie apart; where they are all the same, their size, or 1 for zeros.
+/// How far apart the values lie; if all are equal, their size, or 1 for zeros.
 double spread(const at::Tensor& finite) {
   if (finite.numel() == 0) return 1.0;
   const double deviation = finite.std(/*unbiased=*/false).item<double>();

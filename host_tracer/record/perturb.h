@@ -12,7 +12,7 @@ namespace lazyrt {
 /// at level n only a share of 10^-n of them, so that indices stay in their range.
 at::Tensor perturbed(const at::Tensor& cpu, int level, uint64_t seed);
 
-/// What is made of numbers far from a sample's.
+/// Values made from numbers far from the sample's.
 struct Enlargement {
   double scale;    ///< floating x become scale * x + shift
   double shift;    ///< see scale

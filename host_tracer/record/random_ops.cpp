@@ -39,15 +39,15 @@ bool is_dropout(const c10::OperatorHandle& op) {
   return op.operator_name().name.find("dropout") != std::string::npos;
 }
 
-/// Tagged as random, but not as it is called here.
+/// Whether an operator tagged as random draws nothing as it is called here.
 bool is_quiet(const c10::OperatorHandle& op, const std::vector<c10::IValue>& args) {
   if (is_false(find(op, args, "train")) || is_false(find(op, args, "training"))) return true;
-  // leave_training_mode() sees to attention and recurrent layers.
+  // leave_training_mode() handles attention and recurrent layers.
   if (find(op, args, "dropout_p") || find(op, args, "dropout")) return true;
   return is_dropout(op) && is_zero(find(op, args, "p"));
 }
 
-/// True when the drawn numbers go by the shape of the operand, not by its values.
+/// True if the drawn numbers depend on the operand's shape, not on its values.
 bool ignores_values(const c10::OperatorHandle& op) {
   static const std::unordered_set<std::string> names = {
       "aten::bernoulli.p", "aten::cauchy",      "aten::exponential",
@@ -119,8 +119,8 @@ bool is_norm(const std::string& name) {
          name == "aten::native_batch_norm" || name == "aten::_native_batch_norm_legit_functional";
 }
 
-/// Argument 3 and 4 are running mean and variance, 5 says that the batch's own are taken. Writes
-/// that functionalization sees are state; others are left out.
+/// Arguments 3 and 4 are the running mean and variance; 5 says whether the batch's own are used.
+/// Writes that functionalization sees are state; others are left out.
 void report_training_norm(CaptureSession& session, const c10::OperatorHandle& op,
                           std::vector<c10::IValue>& args) {
   const bool keeps = args[3].isTensor() && args[3].toTensor().defined();

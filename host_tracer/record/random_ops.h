@@ -9,8 +9,8 @@ namespace lazyrt {
 
 class CaptureSession;
 
-/// Does calls that draw random numbers: reports them ("random"), and what was drawn for the sample
-/// enters as a constant, so that the capture goes on. False: the call draws none.
+/// Handles calls that draw random numbers: reports them ("random"), and records the numbers drawn
+/// for the sample as a constant, so that the capture continues. False: the call draws none.
 bool record_random(CaptureSession& session, const c10::OperatorHandle& op,
                    torch::jit::Stack* stack);
 

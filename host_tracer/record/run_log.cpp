@@ -15,12 +15,14 @@ void RunLog::call(uint64_t fingerprint) {
   calls_.push_back(fingerprint);
 }
 
-/// What is only looked at may be another value: should the program go by it, one sees that.
+/// A value that is only looked at may differ: if the program's path depends on it, that becomes
+/// visible.
 std::vector<at::Tensor> RunLog::replay(const SyncRecord& first, const Compute& compute) {
   if (first.kind != SyncKind::kPeek) return first.given;
   try {
     return compute();
-  } catch (const c10::Error&) {  // no inverse, an index out of range: it tells nothing
+    // There is no inverse, or an index is out of range: this shows nothing.
+  } catch (const c10::Error&) {
     return first.given;
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What one run of a program did, call by call and sync by sync; a later run gets the first one's
-// values at its syncs, so that it can be compared with it.
+// What one run of a program did, call by call and sync by sync. A later run gets the first one's
+// values at its syncs, so that both can be compared.
 
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/lazy/core/ir.h>
@@ -30,7 +30,8 @@ struct SyncRecord {
   std::string text;  ///< for people: "bool(gt(sum(x0), 0))"
   Source source;
   std::vector<at::Tensor> given;  ///< what the program got, on the CPU
-  /// The value in the graph: 0-dim of what was given; of kTensor all of it; empty of kOpaque.
+  /// The value in the graph: 0-dim, of the type that was read; for kTensor all of it; for kOpaque
+  /// empty.
   torch::lazy::Value value;
   TraceValueId id = kNoTraceValue;  ///< `value` in the finished trace
   int64_t position = 0;             ///< calls recorded before it
@@ -43,23 +44,23 @@ struct SyncRecord {
 
 /// What a later run goes by.
 struct RunScript {
-  const std::vector<SyncRecord>* syncs = nullptr;  ///< of the first run, whose values it gives
+  const std::vector<SyncRecord>* syncs = nullptr;  ///< of the first run, whose values are given
   const std::vector<uint64_t>* calls = nullptr;    ///< of the first run
 };
 
 class RunLog {
  public:
-  /// `script` is null in the first run; must outlive the log.
+  /// `script` is null in the first run; it must outlive the log.
   explicit RunLog(const RunScript* script) : script_(script) {}
 
   bool first_run() const { return script_ == nullptr; }
   /// A call was recorded. Throws when the first run made another one here.
   void call(uint64_t fingerprint);
-  /// A value leaves the graph: fills `given` by `compute` or by the script; copies of it are for
-  /// the program. Throws when the first run had another sync here.
+  /// A value is read on the host: fills `given` by `compute` or from the script; the program gets
+  /// copies of it. Throws if the first run had another sync here.
   using Compute = std::function<std::vector<at::Tensor>()>;
   std::vector<at::Tensor> sync(SyncRecord record, const Compute& compute);
-  /// At the end: throws when the first run went on.
+  /// At the end: throws if the first run had more calls or syncs.
   void end() const;
 
   /// True after a throw of this class.

@@ -461,7 +461,7 @@ RuleResult im2col(const RuleArgs& a) {
   return {with_sizes(self, sizes)};
 }
 
-/// A place of as many coordinates as the image has dims, for each of its pixels.
+/// A position with as many coordinates as the image has dims, for each of its pixels.
 RuleResult affine_grid(const RuleArgs& a) {
   const at::Tensor theta = a.tensor("theta");
   std::vector<int64_t> sizes = a.ints("size");
@@ -478,7 +478,7 @@ RuleResult grid_sampler(const RuleArgs& a) {
   return {with_sizes(input, sizes)};
 }
 
-/// Both operands' batch dims broadcast, the last two as B's.
+/// The batch dims of both operands broadcast; the last two dims are those of B.
 RuleResult solve_triangular(const RuleArgs& a) {
   const at::Tensor matrix = a.tensor("self"), b = a.tensor("B");
   TORCH_CHECK(matrix.dim() >= 2 && b.dim() >= 2 && matrix.size(-1) == matrix.size(-2) &&

@@ -28,9 +28,9 @@ class RuleArgs {
   int64_t integer(const char* name) const { return at(name).toInt(); }
   bool boolean(const char* name) const { return at(name).toBool(); }
 
-  /// The arguments, f(tensor) in the place of each tensor.
+  /// Returns the arguments with f(tensor) in the place of each tensor.
   std::vector<c10::IValue> map(const std::function<at::Tensor(const at::Tensor&)>& f) const;
-  /// The same operator's with other values, which have to outlive it.
+  /// The same operator with other values, which have to outlive the result.
   RuleArgs with(const std::vector<c10::IValue>& args) const { return {op_, args}; }
 
  private:
@@ -44,7 +44,8 @@ using ShapeRule = RuleResult (*)(const RuleArgs&);
 
 /// The rule of an operator by its full name ("aten::where.self"), or nullptr.
 ShapeRule find_shape_rule(const std::string& op);
-/// That; without it, and without a meta kernel, the one of the pointwise function that it names.
+/// The same for an operator; without such a rule and without a meta kernel, the rule of the
+/// pointwise function that it names.
 ShapeRule find_shape_rule(const c10::OperatorHandle& op);
 
 }  // namespace lazyrt

@@ -12,8 +12,8 @@ namespace {
 
 using torch::lazy::Shape;
 
-/// What may at most be computed for the sake of a shape: with this many elements in all operands,
-/// even a cubic operator on square matrices stays near one million operations.
+/// The largest computation done only to find a shape: with this many elements in all operands, even
+/// a cubic operator on square matrices stays near one million operations.
 constexpr int64_t kMaxElementsOnCpu = 10'000;
 
 ResultShape tensor_result(const std::optional<Shape>& shape) {
@@ -45,7 +45,7 @@ ResultShape to_result(const c10::IValue& value) {
 at::Tensor stand_in(const at::Tensor& t, at::DeviceType device) {
   const auto options = at::TensorOptions().dtype(t.scalar_type()).device(device);
   if (t.unsafeGetTensorImpl()->is_wrapped_number()) {
-    // Stays on the CPU: meta kernels written in Python get it as a number.
+    // A CPU tensor stays on the CPU: meta kernels written in Python get it as a number.
     if (t.device().is_cpu()) return t;
     at::Tensor number = at::zeros({}, options.device(at::kCPU));
     number.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -110,7 +110,7 @@ std::vector<ResultShape> infer_shapes(const c10::OperatorHandle& op,
     ++stats.meta;
     return results;
   } catch (const c10::NotImplementedError&) {
-    // No meta kernel for it, or for something it calls.
+    // There is no meta kernel for it, or for an operator that it calls.
   }
   auto results = run_small(op, args);
   ++stats.cpu;

@@ -85,8 +85,8 @@ class Settler {
                  seen_text(record.given.front()) + ") is in the graph";
     } else {
       message += " gave the program " + given_text(record) +
-                 ", and the bundle would go on with it whatever its inputs are: of a floating "
-                 "number no guard could say what else would do";
+                 ", and the bundle would use this value for all inputs: for a floating-point "
+                 "number no guard can tell which other values would do";
     }
     add_once(baked_value(record.source, std::move(message), opaque ? kFixedSize : kKeepTensor));
   }
@@ -162,7 +162,7 @@ class Settler {
     trace_.guards.push_back(std::move(guard));
   }
 
-  /// One value that is checked here and steers there is a guard.
+  /// A value that is checked here and decides the path there is a guard.
   static void merge(TraceGuard& known, const TraceGuard& guard) {
     if (known.check && !guard.check) known = guard;
   }
@@ -211,16 +211,17 @@ class Settler {
   }
 
   void report_difference(const TraceDifference& difference, int count) {
-    std::string message = holder_text(difference) + " holds the value " + difference.first_text +
-                          ", and " + difference.second_text +
-                          " in another run, although no number that left the graph was another";
+    std::string message =
+        holder_text(difference) + " holds the value " + difference.first_text + ", and " +
+        difference.second_text +
+        " in another run, although every number that was read on the host was the same";
     if (count > 1) message += " (and " + std::to_string(count - 1) + " more like it)";
     trace_.findings.push_back(baked_value(source_of(difference), std::move(message), kMakeInput));
   }
 
   // ------------------------------------------------------------ random numbers
 
-  /// Numbers that were drawn and reach no result are nobody's concern.
+  /// Drops findings about drawn numbers that do not reach any result.
   void drop_idle_draws(const std::vector<bool>& needed) {
     const auto is_idle = [&](const Finding& finding) {
       const auto draws = run_.draws.find(finding.message);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What became of the values that left the graph: guards, checks, baked values, notes.
+// What became of the values that were read on the host: guards, checks, baked values, notes.
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace lazyrt {
 
-/// Turns the first run into the trace: each value that left gets its guard or its finding, each
-/// difference to a later run its finding; what nothing needs is taken out.
+/// Turns the first run into the trace: each value that was read gets its guard or its finding, each
+/// difference from a later run its finding; nodes that nothing needs are removed.
 Trace settle(CapturedRun run, const std::vector<TraceDifference>& differences);
 
 }  // namespace lazyrt

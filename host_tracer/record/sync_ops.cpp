@@ -31,7 +31,7 @@ at::Tensor as_scalar(const at::Tensor& lazy) {
   return lazy.dim() == 0 ? lazy : at::view_copy(lazy, at::IntArrayRef{});
 }
 
-/// Asks whether the program raises on the other truth value than the one that just left.
+/// Asks whether the program raises on the other truth value than the one that was just read.
 void look_for_check(CaptureSession& session) {
   SyncRecord& record = session.log().syncs().back();
   const auto& check_of = session.request().check_of;
@@ -45,7 +45,7 @@ at::Tensor scalar_on_cpu(CaptureSession& session, const at::Tensor& t) {
   return session.evaluate(t).reshape({});
 }
 
-/// The value of one element, logged when it depends on what may change.
+/// Returns the value of one element, logged if it depends on something that may change.
 at::Tensor sync_scalar(CaptureSession& session, SyncKind kind, const at::Tensor& t,
                        const std::string& what, const std::string& text) {
   if (!session.is_dynamic(t)) return scalar_on_cpu(session, t);
@@ -67,7 +67,7 @@ void item(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* st
   stack->emplace_back(value.item());
 }
 
-/// bool(t), `if t:` of any dtype: only the truth of a number steers the program.
+/// bool(t), `if t:` for any dtype: only whether the number is true decides the program's path.
 void is_nonzero(CaptureSession& session, const at::Tensor& self, torch::jit::Stack* stack) {
   TORCH_CHECK(self.numel() == 1, "bool of a tensor with ", self.numel(), " elements is ambiguous");
   const std::string text = "bool(" + session.operand_text(self) + ")";
@@ -99,8 +99,8 @@ void equal(CaptureSession& session, const at::Tensor& a, const at::Tensor& b,
   stack->emplace_back(value.item<bool>());
 }
 
-/// isclose by functional operators alone: LibTorch's own writes in place. The difference of
-/// integers is taken in the default type, as in eager, where it neither wraps nor is unsigned.
+/// isclose made of functional operators only: LibTorch's own writes in place. The difference of
+/// integers is taken in the default type, as in eager, so that it neither wraps nor is unsigned.
 at::Tensor is_close(const at::Tensor& a, const at::Tensor& b, double rtol, double atol,
                     bool equal_nan) {
   const bool exact = rtol == 0 && atol == 0;
@@ -153,15 +153,16 @@ void to_cpu(CaptureSession& session, const std::vector<c10::IValue>& args,
   stack->emplace_back(session.log().sync(std::move(record), compute).front());
 }
 
-/// The condition, on the place where the message is: (self), (self, assert_msg), (…, dep_token).
+/// The condition is pushed to the position of the message: (self), (self, assert_msg), (…,
+/// dep_token).
 void assert_true(CaptureSession& session, const at::Tensor& self, const std::string& text) {
   TORCH_CHECK(self.numel() == 1, "an assertion of a tensor with ", self.numel(), " elements");
   const auto& is_caught = session.request().is_caught;
   TORCH_CHECK(holds(session, self, text, is_caught && is_caught()), text);
 }
 
-/// torch.linalg raises where a factorization's info is not 0: a check, but in programs that try
-/// something else then.
+/// torch.linalg raises if a factorization's info is not 0: this is a check, except in programs that
+/// then try something else.
 void check_factorization(CaptureSession& session, const at::Tensor& info, const std::string& api) {
   const bool positive = api.find("cholesky") != std::string::npos;
   const std::string text =

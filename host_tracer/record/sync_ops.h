@@ -19,12 +19,12 @@ bool record_sync(CaptureSession& session, const c10::OperatorHandle& op, torch::
 bool record_assertion(CaptureSession& session, const c10::OperatorHandle& op,
                       torch::jit::Stack* stack);
 
-/// Answers whether the condition (one element) holds; the caller raises where it does not. That is
+/// Returns whether the condition (one element) holds; the caller raises where it does not. That is
 /// a check, but a guard where the program catches it and goes on.
 bool holds(CaptureSession& session, const at::Tensor& condition, const std::string& text,
            bool caught);
 
-/// While one lives, values that leave on this thread are for people only.
+/// While one lives, values read on this thread are for people only.
 class PeekScope {
  public:
   PeekScope();
@@ -36,8 +36,8 @@ class PeekScope {
   bool outer_;
 };
 
-/// Logs that the program goes on with a count which depends on inputs; answers the count.
-/// `count` is the lazy tensor (one integer) that the guard will compute.
+/// Logs that the program continues with a count that depends on inputs; returns the count. `count`
+/// is the lazy tensor (one integer) that the guard will compute.
 int64_t sync_count(CaptureSession& session, const at::Tensor& count, const std::string& what,
                    const std::string& text);
 

@@ -30,22 +30,22 @@ struct TraceEvalOptions {
   /// calls' arguments exchanged. Inputs and states are the caller's to cast.
   bool in_double = false;
   bool keep_values = false;
-  /// Asked for another content of each floating operand of a call. May be empty.
+  /// Returns other content for each floating operand of a call. May be empty.
   std::function<at::Tensor(const TraceNode&, TraceValueId, const at::Tensor&)> change_operand;
-  /// The same of each floating value that a call made.
+  /// The same for each floating value that a call made.
   std::function<at::Tensor(TraceValueId, const at::Tensor&)> change_result;
-  /// Asked for another content of each floating parameter, buffer and constant. May be empty.
+  /// Returns other content for each floating parameter, buffer and constant. May be empty.
   std::function<at::Tensor(const at::Tensor&)> change_leaf;
 };
 
-/// A run with its guards' values and states. `states` are the contents at the beginning, one for
-/// each of trace.states; empty: the first run's. Nothing of the trace is written. Fails where a
+/// A run with the values of its guards and states. `states` are the contents at the beginning, one
+/// for each of trace.states; empty: those of the first run. The trace is not changed. Fails if a
 /// guard does not hold and a later call needs it.
 Outcome<TraceRun> run_trace(const Trace& trace, const std::vector<at::Tensor>& inputs,
                             const std::vector<at::Tensor>& states = {},
                             const TraceEvalOptions& options = {});
 
-/// True when every guard has the value that it was seen with; floating ones to 1e-5 of it.
+/// True if every guard has the value that was seen; floating ones within 1e-5 of it.
 bool guards_hold(const Trace& trace, const std::vector<at::Tensor>& values);
 
 }  // namespace lazyrt

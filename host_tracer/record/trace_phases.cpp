@@ -46,7 +46,7 @@ Names states_read(const Trace& trace, const std::vector<TraceValueId>& roots) {
   return names;
 }
 
-/// What a run gives and checks, and the next contents of the states of these names.
+/// What a run returns and checks, and the next contents of the states of these names.
 std::vector<TraceValueId> roots_of(const Trace& trace, const Names& states) {
   std::vector<TraceValueId> roots;
   for (const TraceOutput& out : trace.outputs) roots.push_back(out.value);
@@ -66,7 +66,7 @@ Names live_states(const std::vector<Trace*>& traces, Names live) {
   return live;
 }
 
-/// A trace taken apart into what depends on inputs or states, and the constants that it needs.
+/// A trace divided into what depends on inputs or states, and the constants that this needs.
 class Folded {
  public:
   Folded(Trace trace, const Names& states, const Names& fixed) : trace_(std::move(trace)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Traces of calls in a row: what becomes of a program whose calls change what later ones do.
+// Traces of calls in a row: for programs whose calls change what later calls do.
 
 #include <cstdint>
 #include <string>
@@ -10,23 +10,24 @@
 
 namespace lazyrt {
 
-/// Makes the trace one for phase `phase` alone: a guard on the hidden state kPhaseState, which the
+/// Restricts the trace to phase `phase`: adds a guard on the hidden state kPhaseState, which the
 /// run sets to `next`. Phase 0 comes first.
 void set_phase(Trace& trace, int64_t phase, int64_t next);
 
-/// Drops guards on what the states of these names alone say: they are known in the trace's phase.
-/// `computed` are parameters, buffers and states into which some trace writes what varies.
+/// Drops guards that depend only on states of these names: their values are known in the trace's
+/// phase. `computed` are parameters, buffers and states into which some trace writes values that
+/// vary.
 void drop_known_guards(Trace& trace, const std::vector<std::string>& names,
                        const std::vector<std::string>& computed);
 
 /// Sources of the guards (checks aside) that depend on states (or buffers) of these names.
 std::vector<Source> guards_on(const Trace& trace, const std::vector<std::string>& names);
 
-/// Gives the parameters, buffers and states of that name this content; others stay.
+/// Gives the parameters, buffers and states of that name this content; others are not changed.
 void set_initial(Trace& trace, const std::string& name, const SampleTensor& content);
 
-/// Of the states of these names: takes those out of all traces from which no output, no guard and
-/// no other state is computed in any of them. Answers their names.
+/// Among the states of these names: removes from all traces those from which no output, guard or
+/// other state is computed in any of them. Returns their names.
 std::vector<std::string> drop_unread_states(const std::vector<Trace*>& traces,
                                             const std::vector<std::string>& names);
 

@@ -12,8 +12,8 @@ namespace {
 
 using torch::lazy::Node;
 
-/// A second trace keeps the first one's count of rows, whatever it finds: surplus rows go, missing
-/// ones point at element 0.
+/// A second trace keeps the first one's count of rows, whatever it finds: surplus rows are dropped,
+/// missing ones point at element 0.
 at::Tensor fit_rows(const at::Tensor& t, int64_t rows) {
   if (t.size(0) >= rows) return t.narrow(0, 0, rows);
   return at::constant_pad_nd(t, {0, 0, 0, rows - t.size(0)});
@@ -82,8 +82,8 @@ void ValueCache::evaluate(const OpNode& op) {
   for (const auto& operand : op.operands()) ++past_uses_[operand.node];
 }
 
-/// Drops what only the capture's list and evaluated nodes hold: no tensor of the program and no
-/// node that is still to be computed leads to it.
+/// Drops nodes that only the capture's list and evaluated nodes hold: no tensor of the program and
+/// no node that still has to be computed refers to them.
 void ValueCache::sweep() {
   for (auto it = results_.begin(); it != results_.end();) {
     const auto place = static_cast<size_t>(as_op(it->first)->call().sequence);

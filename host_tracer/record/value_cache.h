@@ -33,7 +33,7 @@ class ValueCache {
 
   const std::vector<torch::lazy::NodePtr>& nodes_;
   std::unordered_map<const torch::lazy::Node*, Results> results_;
-  /// How often an evaluated node reads a node: such a use asks for it no more.
+  /// How often evaluated nodes read a node: such a use needs it no more.
   std::unordered_map<const torch::lazy::Node*, long> past_uses_;
   size_t bytes_ = 0;
   size_t sweep_at_ = size_t{64} << 20;

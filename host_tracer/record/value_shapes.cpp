@@ -152,7 +152,8 @@ at::Tensor index_put(CaptureSession& session, const at::Tensor& self, const Inde
   return at::view_copy(written, self.sizes());
 }
 
-/// x[mask] = value with nothing that goes by the count of true elements: a where, for any mask.
+/// x[mask] = value, if nothing depends on the count of true elements: becomes a where, for any
+/// mask.
 bool is_plain_fill(const at::Tensor& self, const IndexList& indices, const at::Tensor& values) {
   if (indices.size() != 1) return false;
   const std::optional<at::Tensor> mask = indices.get(0);
@@ -175,8 +176,8 @@ at::Tensor repeat_interleave(CaptureSession& session, const at::Tensor& repeats)
   return at::clamp(from, 0, std::max<int64_t>(repeats.numel() - 1, 0));
 }
 
-/// Rows of sequences one step after the other, as many as have that step, and how many those are:
-/// the lengths leave the graph, since all later shapes depend on them.
+/// The rows of sequences, one step after the other: as many as have that step, and their number.
+/// The lengths are read on the host, since all later shapes depend on them.
 void pack_padded_sequence(CaptureSession& session, const at::Tensor& self,
                           const at::Tensor& lengths, bool batch_first, torch::jit::Stack* stack) {
   const at::Tensor known =
@@ -193,8 +194,8 @@ void pack_padded_sequence(CaptureSession& session, const at::Tensor& self,
   stack->push_back(batch_sizes);
 }
 
-/// How often each number below `least` occurs, or the sum of its weights. Undefined where some are
-/// not below it, and the result is longer.
+/// How often each number below `least` occurs, or the sum of its weights. Undefined if some numbers
+/// are not below it, so that the result is longer.
 at::Tensor bincount(CaptureSession& session, const at::Tensor& ids, const at::Tensor& weights,
                     int64_t least) {
   if (!session.is_dynamic(ids) || least <= 0 || ids.dim() != 1 || ids.numel() == 0) return {};

@@ -1,6 +1,7 @@
 #pragma once
 
-// When a program may have written: asked before all that it could have written into is looked at.
+// Notices that a program may have written: asked before anything is read that it could have written
+// into.
 
 #include <ATen/record_function.h>
 
@@ -11,8 +12,8 @@
 
 namespace lazyrt {
 
-/// While one lives: notes on this thread that a call with a mutable schema has ended. One at a
-/// time. Writes that no operator does (`t.data = other`) are not seen.
+/// While one lives, notes on this thread that a call with a mutable schema has ended. One at a
+/// time. Writes without an operator (`t.data = other`) are not seen.
 class WritingCalls {
  public:
   WritingCalls() {
@@ -25,10 +26,10 @@ class WritingCalls {
   WritingCalls(const WritingCalls&) = delete;
   WritingCalls& operator=(const WritingCalls&) = delete;
 
-  /// Whether one has ended since this was asked last.
+  /// Whether one has ended since the last call of this function.
   static bool take() { return std::exchange(ended(), false); }
 
-  /// What the capture itself calls, on tensors of its own, does not count.
+  /// While one lives, calls of the capture itself, on its own tensors, do not count.
   class Pause {
    public:
     Pause() : before_(ended()) {}

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<int64_t> dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-/// `extent_of(dim)` says how it follows from a symbol of the method.
+/// `extent_of(dim)` returns how the extent follows from a symbol of the method.
 template <class ExtentOf>
 TensorLine tensor_line(const Method& method, const TensorInfo& info, const ExtentOf& extent_of,
                        SharedTexts* texts) {

@@ -61,7 +61,7 @@ struct ValueLine {
   uint64_t offset = 0;  ///< into the arena or the constants
   uint64_t bytes = 0;
   int alias_of = -1;
-  int first = -1;  ///< node that makes it; -1: there from the start
+  int first = -1;  ///< node that makes it; -1: it exists from the start
   int last = -1;   ///< node that reads it last; the node count for outputs
 };
 
@@ -105,11 +105,11 @@ struct MethodInfo {
   uint64_t constant_count = 0;     ///< distinct byte ranges: tied weights count once
   uint64_t constant_bytes = 0;
   uint64_t arena_bytes = 0;
-  uint64_t reserved_bytes = 0;       ///< of an arena for any sizes within the bounds
+  uint64_t reserved_bytes = 0;       ///< bytes of an arena for any sizes within the bounds
   uint64_t workspace_bytes = 0;      ///< of a cpu session of one thread
   uint64_t packed_weight_bytes = 0;  ///< of a cpu session
-  uint64_t plan_bytes = 0;           ///< what its runs keep of the metadata, over all variants
-  std::vector<CopyLine> copies;      ///< of a run of it
+  uint64_t plan_bytes = 0;       ///< tables that its runs keep of the metadata, over all variants
+  std::vector<CopyLine> copies;  ///< of a run of it
   uint64_t flops = 0;
   std::string session_error;  ///< why cpu cannot run it; then backend of the nodes is unknown
 
@@ -126,8 +126,9 @@ struct BundleInfo {
   uint64_t metadata_bytes = 0;
   uint64_t constants_bytes = 0;
   uint64_t samples_bytes = 0;
-  std::string verdict;   ///< "SOUND", ... as the file says; empty: it does not
-  std::string checksum;  ///< of prolog, which covers the other checksums; 16 hex digits
+  std::string verdict;  ///< "SOUND", ... as the file says; empty: it does not
+  /// Checksum of the prolog, which covers the other checksums; 16 hex digits.
+  std::string checksum;
   std::vector<std::pair<std::string, std::string>> info;  ///< but for the verdict
   std::vector<MethodInfo> methods;
 };

@@ -129,7 +129,7 @@ Json value_json(const ValueLine& value) {
   return json;
 }
 
-/// Numbers, texts and lists of them; what JSON has no form for (enums, infinities) as text.
+/// Numbers, texts and lists of them; values that JSON has no form for (enums, infinities) as text.
 Json field_json(const AttrField& field) {
   if (field.type == flatbuffers::ET_STRING) return field.string;
   if (field.is_vector) return field.is_real() ? Json(field.reals) : Json(field.integers);

@@ -38,7 +38,7 @@ std::string left_sentence(const CheckReport& r) {
     parts.push_back("on " + std::to_string(r.not_finite) + " eager's results are no longer finite");
   }
   if (r.left_out > 0)
-    parts.push_back(std::to_string(r.left_out) + " beyond the most calls of an export");
+    parts.push_back(std::to_string(r.left_out) + " beyond the limit of calls for an export");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text.empty() ? text : "of the altered inputs left out: " + text;
@@ -47,7 +47,8 @@ std::string left_sentence(const CheckReport& r) {
 std::string undecided_sentence(const CheckReport& r) {
   if (r.undecided == 0) return "";
   return count(r.undecided, "element is", "elements are") +
-         " decided by eager's own rounding: the bundle's answer is another one of eager's";
+         " decided by rounding in eager itself: the bundle has another of the values that eager "
+         "takes";
 }
 
 }  // namespace

@@ -30,27 +30,28 @@ struct CheckLine {
 };
 
 struct CheckReport {
-  CheckLevel level = CheckLevel::kNone;  ///< what was made, which may be less than was asked for
-  std::string unchecked;                 ///< why nothing was, or why not in full
-  uint64_t seed = 0;                     ///< of the altered inputs
-  size_t eager_calls = 0;                ///< of the program, for this check
-  size_t calls = 0;                      ///< compared, of all kinds
-  size_t in_a_row = 0;                   ///< of them calls without a reset before
-  size_t altered = 0;                    ///< calls on altered inputs that were made
-  size_t altered_compared = 0;           ///< of them: compared
-  size_t refused = 0;                    ///< by the bundle: a guard
-  size_t raised = 0;                     ///< the program itself raises
-  size_t not_finite = 0;                 ///< results left the finite numbers
-  size_t left_out = 0;                   ///< altered inputs beyond the most calls
-  size_t sizes = 0;                      ///< at which the bundle ran beside the program, too
-  size_t sizes_captured = 0;             ///< of them: at which the program was captured as well
-  int64_t undecided = 0;  ///< elements that differ, but so do eager's own under rounding
+  /// The checks that were made, which may be fewer than requested.
+  CheckLevel level = CheckLevel::kNone;
+  std::string unchecked;        ///< why nothing was, or why not in full
+  uint64_t seed = 0;            ///< of the altered inputs
+  size_t eager_calls = 0;       ///< of the program, for this check
+  size_t calls = 0;             ///< compared, of all kinds
+  size_t in_a_row = 0;          ///< of them calls without a reset before
+  size_t altered = 0;           ///< calls on altered inputs that were made
+  size_t altered_compared = 0;  ///< of them: compared
+  size_t refused = 0;           ///< by the bundle: a guard
+  size_t raised = 0;            ///< the program itself raises
+  size_t not_finite = 0;        ///< results left the finite numbers
+  size_t left_out = 0;          ///< altered inputs beyond the most calls
+  size_t sizes = 0;             ///< sizes at which the bundle also ran beside the program
+  size_t sizes_captured = 0;    ///< among these, sizes at which the program was captured as well
+  int64_t undecided = 0;        ///< elements that differ where rounding changes eager's own
   std::vector<std::string> notes;
   std::vector<CheckLine> lines;  ///< by output
-  std::string difference;        ///< the first that is none of rounding: the export fails
+  std::string difference;        ///< the first difference that is not rounding: the export fails
   double seconds = 0;
 
-  /// Too few altered inputs were compared to say more than that the sample is right.
+  /// Whether too few altered inputs were compared to say more than that the sample is right.
   bool sample_only() const;
   /// Over all outputs.
   double worst() const;

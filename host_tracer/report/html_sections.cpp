@@ -160,7 +160,7 @@ std::string syncs_section(const ExportSummary& s) {
     table.append("</code><td><code>").append(html_escape(sync.seen)).append("</code><td>");
     table.append(source_html(sync.source)).append("\n");
   }
-  return heading("syncs", "Values that left the graph") +
+  return heading("syncs", "Values read on the host") +
          table_panel(table + "</table>", s.syncs.size(), "values");
 }
 
@@ -241,7 +241,7 @@ std::string passes_section(const ExportSummary& s) {
 
 namespace {
 
-/// Where an error over its bound lies between 1e-4 and 1, in percent.
+/// The place of an error between 1e-4 and 1 times its bound, in percent.
 double bound_percent(double of_bound) {
   if (!(of_bound > 0)) return 0;
   return std::clamp((std::log10(of_bound) + 4) / 4 * 100, 1.0, 100.0);

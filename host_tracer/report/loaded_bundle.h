@@ -16,7 +16,7 @@ namespace lazyrt {
 
 class LoadedBundle {
  public:
-  /// Maps and verifies the file, which may be removed then; its sessions pack weights once.
+  /// Maps and verifies the file, which may be removed afterwards; its sessions pack weights once.
   /// kNotFound, kInvalidBundle, kVersion, kUnsupported, kIo: as Program::open, with the path.
   static Outcome<std::unique_ptr<LoadedBundle>> open(const std::string& path);
 

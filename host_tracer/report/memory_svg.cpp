@@ -16,7 +16,7 @@ constexpr size_t kMostBars = 1500;  ///< the largest are drawn: a page has to st
 constexpr size_t kMostSteps = 600;  ///< points of the line of live bytes
 constexpr size_t kMostColours = 8;
 
-/// What a value is made by, for its colour.
+/// The operator that makes a value, for its colour.
 std::string maker_of(const MethodInfo& method, const ValueLine& value) {
   return value.first < 0 ? "input" : method.nodes[static_cast<size_t>(value.first)].op;
 }

@@ -6,7 +6,7 @@
 namespace lazyrt {
 namespace {
 
-/// Deepest level of modules; what is deeper is one name. The tree is walked by recursion.
+/// Deepest level of modules; deeper ones are joined into one name. The tree is walked by recursion.
 constexpr size_t kMostLevels = 64;
 
 ModuleCost& child_of(ModuleCost& parent, const std::string& name) {

@@ -9,9 +9,10 @@
 
 namespace lazyrt {
 
-/// Texts that a file may have once and a report shows for each of a million users, such as those of
-/// sources. They are given whole as long as there is room, which is more than a real model takes,
-/// and then shortened: what is made of them grows with the file, not with users times length.
+/// Texts that a file may hold once and a report shows for each of a million users, such as those of
+/// sources. They are printed whole as long as there is room, which is more than a real model takes,
+/// and are then shortened: so the report grows with the file, not with the number of users times
+/// the length.
 class SharedTexts {
  public:
   std::string take(std::string_view text) {

@@ -98,7 +98,7 @@ Json source_json(const Source& source) {
 
 /// Lines of a report.
 constexpr const char* kOutOfScope[] = {
-    "not looked at: switches and tables of the process and of libraries, identity, types, strides "
+    "not checked: switches and tables of the process and of libraries, identity, types, strides "
     "and",
     "gradients of the caller's tensors, inner state of objects in C, clocks, files, threads"};
 

@@ -15,9 +15,9 @@ struct CloseFile {
 };
 using FileHandle = std::unique_ptr<std::FILE, CloseFile>;
 
-/// Opens a new, empty file for writing and removes what had its name, but never writes through a
-/// link: in a folder that others can write to, one may lie in wait under any name. nullptr: errno
-/// says why.
+/// Opens a new, empty file for writing and removes the old file of that name, but never writes
+/// through a link: in a folder that others can write to, any name may be a prepared link. nullptr:
+/// errno says why.
 FileHandle open_new_file(const std::string& path);
 
 /// What is written beside `target` and moved there at the end; removed if it was not moved.

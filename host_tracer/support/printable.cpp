@@ -31,7 +31,8 @@ Character first_of(std::string_view text) {
   return {code, bytes, true};
 }
 
-/// What a terminal acts on instead of showing it, or shows in another order.
+/// Whether a terminal acts on the character instead of showing it, or shows text in another order
+/// because of it.
 bool is_control(uint32_t code) {
   const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
                      code == 0x200e || code == 0x200f || code == 0x61c;

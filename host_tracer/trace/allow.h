@@ -18,15 +18,15 @@ struct Allowance {
   int line = 0;
 };
 
-/// kInvalidArgument: names the entry that is none, or whose id no finding has.
+/// kInvalidArgument: names an entry that is not valid, or whose id no finding has.
 Outcome<std::vector<Allowance>> parse_allowances(const std::vector<std::string>& texts);
 
 /// Whether one of them names the finding, or a comment does, on its line of the source or alone on
 /// the line above: `# lazyrt: allow baked-value, random` (in C++ `// lazyrt: allow ...`).
 bool is_allowed(const Finding& finding, const std::vector<Allowance>& allowances);
 
-/// Makes of the errors that are let through warnings marked `allowed`. May be called again when
-/// more was found.
+/// Turns the errors that are let through into warnings marked `allowed`. May be called again when
+/// more were found.
 void allow_findings(Trace& trace, const std::vector<Allowance>& allowances);
 /// The same with parse_allowances().
 Outcome<Done> allow_findings(Trace& trace, const std::vector<std::string>& texts);

@@ -25,7 +25,7 @@ void renumber(TraceArg& arg, const std::vector<TraceValueId>& ids) {
   }
 }
 
-/// A node stays when one of its results is live: then all of them do.
+/// A node stays if one of its results is live; then all of them do.
 std::vector<bool> live_nodes(const Trace& trace, const std::vector<bool>& live) {
   std::vector<bool> nodes(trace.nodes.size());
   for (size_t i = 0; i < live.size(); ++i) {

@@ -6,13 +6,14 @@
 
 namespace lazyrt {
 
-/// By value: whether the roots are it or are computed from it. kNoTraceValue among them is skipped.
+/// By value: whether it is a root or roots are computed from it. kNoTraceValue among the roots is
+/// skipped.
 std::vector<bool> live_values(const Trace& trace, const std::vector<TraceValueId>& roots);
 
 /// What a bundle needs for sure: outputs and states.
 std::vector<TraceValueId> result_roots(const Trace& trace);
 
-/// Removes what outputs, guards and states do not need, and numbers the rest anew, in its order.
+/// Removes what outputs, guards and states do not need, and renumbers the rest in the same order.
 /// Inputs stay.
 void prune_trace(Trace& trace);
 

@@ -174,7 +174,7 @@ std::string Trace::text() const {
 
 namespace {
 
-/// The guard by which a run finds the variant of its phase assumes nothing of the inputs.
+/// The guard by which a run finds the variant of its phase assumes nothing about the inputs.
 bool is_of_phase(const Trace& trace, const TraceGuard& guard) {
   const TraceValue& value = trace.values[static_cast<size_t>(guard.value)];
   return value.leaf == LeafKind::kState && value.name == kPhaseState;

@@ -56,9 +56,9 @@ struct TraceValue {
   std::vector<int64_t> shape;
   LeafKind leaf = LeafKind::kNotLeaf;
   ConstantData constant;  ///< parameters, buffers, constants; of a state the first run's content
-  /// A Python number as an operand ("x * 2.0"): a 0-dim constant of f64, i64 or bool that takes no
-  /// part in type promotion beyond its category. The node's result dtype already says what came
-  /// out.
+  /// A Python number as an operand ("x * 2.0"): a 0-dim constant of f64, i64 or bool that takes
+  /// part in type promotion only by its category. The node's result dtype is already the promoted
+  /// one.
   bool wrapped_number = false;
   int32_t producer = -1;  ///< index into Trace::nodes
 };
@@ -87,7 +87,7 @@ struct TraceNode {
   const TraceArg* find(const std::string& name) const;
 };
 
-/// A number that the trace has seen: what a sync returned, what a model answered.
+/// A number that the trace has seen: the result of a sync, or a number that the model returned.
 using SeenNumber = std::variant<bool, int64_t, double>;
 
 struct TraceOutput {
@@ -115,14 +115,14 @@ struct TraceState {
   TraceValueId next = kNoTraceValue;
 };
 
-/// A parameter or buffer whose values left the graph for the program without a guard: nothing that
-/// the trace knows of writes it.
+/// A parameter or buffer whose values were read on the host without a guard: no trace so far writes
+/// it.
 struct AskedConstant {
   std::string name;
   Source source;
 };
 
-/// What became of a value that left the graph for the program.
+/// What became of a value that was read on the host.
 enum class SyncUse : uint8_t {
   kNote,   ///< for people: printed, logged
   kGuard,  ///< there is a guard on exactly what left
@@ -130,7 +130,7 @@ enum class SyncUse : uint8_t {
   kBaked,  ///< without a guard: the program is right for this value only
 };
 
-/// A value that left the graph for the program, in the order of the trace.
+/// A value that was read on the host, in the order of the trace.
 struct TraceSync {
   std::string what;  ///< "item", "bool", "nonzero", "equal", "to cpu"
   std::string seen;  ///< the value as text, shortened: "0.731", "true", "f32[3,4]"
@@ -181,23 +181,24 @@ struct Trace {
   std::vector<TraceGuard> guards;            ///< in order of the trace
   std::vector<TraceState> states;
   std::vector<TraceSync> syncs;
-  std::vector<AskedConstant> asked;   ///< each once
-  std::vector<std::string> only_set;  ///< what the program sets, and the trace has no state for
-  /// States that it gives one tensor, and those into whose tensor it writes: not both in one trace,
-  /// nor in two of one program.
+  std::vector<AskedConstant> asked;  ///< each once
+  /// What the program sets without the trace having a state for it.
+  std::vector<std::string> only_set;
+  /// States that the program makes the same tensor, and states into whose tensor it writes: no
+  /// state may be in both lists, neither in one trace nor in two of one program.
   std::vector<std::string> made_one, written_in_place;
   /// Attributes, and tensors in them, that the program sets, to whatever, and all that were one
   /// tensor with them before; attributes that it reads as an earlier call, or the file, has left.
   std::vector<std::string> set_names, read_names;
-  /// Attributes whose tensors lie in memory otherwise afterwards, and whether that may matter to
-  /// it.
+  /// Attributes whose tensors have another layout in memory afterwards, and whether that may matter
+  /// to the program.
   std::vector<std::string> relaid;
   bool layouts_matter = false;
   std::vector<Finding> findings;
   DType default_real = DType::kFloat32;  ///< of Python's floats beside whole tensors
   bool takes_gradients = false;          ///< the program runs with autograd on, in eager too
   ShapeStats shapes;
-  bool suspected = false;          ///< at its sizes the check took the program for another one
+  bool suspected = false;  ///< at its sizes the check suspected that the program is another one
   std::vector<std::string> notes;  ///< what was assumed or dropped, for the report
   std::string producer;            ///< e.g. "torch.export 2.13.0"
   /// The program, for the check after export; null: the trace stands for it.
@@ -207,8 +208,8 @@ struct Trace {
   std::string text() const;
 };
 
-/// The hidden state that tells which of a program's phases comes next, and the phase that the trace
-/// is of; nothing of a program without phases.
+/// The hidden state that says which of a program's phases comes next, and the phase of this trace;
+/// empty for a program without phases.
 constexpr const char* kPhaseState = "lazyrt.phase";
 std::optional<int64_t> phase_of(const Trace& trace);
 
@@ -223,8 +224,8 @@ enum class Verdict : uint8_t {
 /// The bundle's info entry that holds the verdict, of several traces the worst.
 constexpr char kVerdictKey[] = "lazyrt.verdict";
 
-/// kBroken with an error among the findings, kAllowed with one that was let through; kSpecialized
-/// with a guard that is no check, or a warning.
+/// kBroken with an error among the findings, kAllowed with an allowed one; kSpecialized with a
+/// guard that is not a check, or a warning.
 Verdict verdict_of(const Trace& trace);
 /// "note", "warning", "error".
 const char* severity_name(Severity severity);

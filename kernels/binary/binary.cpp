@@ -30,7 +30,8 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
 
 int fn(const OpAttrs& attrs) { return static_cast<int>(attrs.as<fb::Binary>().fn()); }
 
-/// Powers and remainders, also of integers, are calls of the math library or loops as long.
+/// Powers and remainders, also those of integers, are calls of the math library or loops that take
+/// as long.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const Fn fn = attrs.as<fb::Binary>().fn();
   const bool calls = binary_traits(fn).cost == BinaryCost::kCall;
@@ -40,7 +41,7 @@ Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec
 template <class T, class R>
 using Function = R (*)(T a, T b);
 
-/// F on T, or nullptr where it does not take T, does not give R or is not kept for T.
+/// F on T; nullptr if F does not take T, does not give R, or is not kept for T.
 template <class T, class R, class F>
 constexpr Function<T, R> function_of() {
   if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)) &&

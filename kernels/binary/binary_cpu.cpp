@@ -1,5 +1,5 @@
 // Elementwise functions of two operands: float32 arithmetic in vectors; comparisons, logic and
-// integer arithmetic as plain rows; the rest is left to the reference.
+// integer arithmetic as plain rows; everything else is left to the reference.
 
 #include "kernels/binary/binary_rows.h"
 #include "kernels/binary/scalar_forms.h"
@@ -34,8 +34,8 @@ void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   }
 }
 
-/// nullptr: F does not take T or is not kept for it; or it divides, where the reference looks for
-/// zeros first.
+/// nullptr if F does not take T or is not kept for T; also if it divides, because the reference
+/// checks for zeros first.
 template <class T, class F>
 constexpr Row find_row() {
   if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)) &&

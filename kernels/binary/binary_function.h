@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of each function of two operands (functions.inc) without computing it.
+// What is known about each function of two operands (functions.inc) without computing it.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace lazyrt {
 
-/// Which types a function takes and gives. The operands have one type.
+/// Which types a function takes and returns. Both operands have one type.
 enum class BinaryKind : uint8_t {
   kAny,         ///< whatever is computed in
   kNumbers,     ///< numbers
@@ -18,7 +18,7 @@ enum class BinaryKind : uint8_t {
   kIntegers,    ///< integers
   kDivision,    ///< numbers; an integer divided by 0 is refused at run
   kBits,        ///< integers and bools
-  kLogic,       ///< anything; gives a bool, made of the truths of both
+  kLogic,       ///< anything; gives a bool, computed from the truth of both operands
   kComparison,  ///< anything; gives a bool
 };
 

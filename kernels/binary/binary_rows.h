@@ -12,7 +12,7 @@ namespace lazyrt {
 /// alignment; y may be a or b.
 using BinaryRow = void (*)(const float* a, const float* b, float* y, size_t n);
 
-/// The forms of one function; all nullptr: it has no vector form, on no processor.
+/// The vector forms of one function. If all are nullptr, it has no vector form on any processor.
 struct BinaryRows {
   BinaryRow vector_vector = nullptr;
   BinaryRow vector_scalar = nullptr;

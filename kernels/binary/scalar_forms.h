@@ -11,7 +11,7 @@
 
 namespace lazyrt {
 
-/// Of bools the sum and the product are "not zero".
+/// For bools, the sum and the product are converted to "not zero".
 template <class T>
 T sum_of(T a, T b) {
   if constexpr (std::is_same_v<T, Bool>) return Bool(a || b);
@@ -52,8 +52,8 @@ T right_shift(T a, T b) {
   return static_cast<T>(a >> places);
 }
 
-/// Euclid's. The least integer is its own absolute value, and divides as a negative number: so
-/// torch.
+/// Euclid's algorithm. The least integer is its own absolute value and divides as a negative
+/// number, as in torch.
 template <class T>
 T gcd_of(T a, T b) {
   const auto absolute = [](T x) { return x < 0 ? wrapping_sub(T(0), x) : x; };

@@ -41,7 +41,8 @@ bool is_nan(T x) {
   else
     return (void)x, false;
 }
-/// The larger / smaller; NaN if either is. Of bools true and true is 1, whatever their bytes.
+/// The larger / smaller; NaN if either is. For bools, the maximum of true and true is 1, whatever
+/// their bytes.
 template <class T>
 T maximum(T a, T b) {
   if constexpr (std::is_same_v<T, Bool>) return Bool(a || b);
@@ -116,7 +117,7 @@ T power(T a, T b) {
   }
 }
 
-/// What products of T are summed in: integers wrap.
+/// The type in which products of T are summed: integers wrap.
 template <class T, bool = kIsFloat<T>>
 struct SumOf {
   using Type = T;

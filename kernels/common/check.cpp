@@ -7,11 +7,11 @@ namespace {
 
 using ll = long long;
 
-/// Elements with zero extents counted as one fit kMaxTensorBytes, so strides never overflow either.
+/// The extents, with zeros counted as one, fit kMaxTensorBytes, so strides never overflow either.
 Fault check_size(Word op, Word role, int index, DType dtype, const Shape& shape) {
   if (dtype_bits(dtype) % 8 != 0) {
-    return Fault(Error::kUnsupported, "%s: %s %d is %s, on which nothing computes yet", op, role,
-                 index, dtype_name(dtype));
+    return Fault(Error::kUnsupported, "%s: %s %d is %s, a type that no kernel computes on yet", op,
+                 role, index, dtype_name(dtype));
   }
   int64_t bytes = static_cast<int64_t>(dtype_size(dtype));
   bool fits = bytes > 0 && shape.rank() <= kMaxRank;

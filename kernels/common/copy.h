@@ -7,8 +7,8 @@
 
 namespace lazyrt {
 
-/// Copies shape's elements of `element_bytes` (1, 2, 4 or 8) from src to dst, each walked with its
-/// own strides. dst and src point at the elements of index 0. REQUIRES: they do not overlap.
+/// Copies shape's elements of `element_bytes` (1, 2, 4 or 8) from src to dst, each with its own
+/// strides. dst and src point at the elements of index 0. REQUIRES: they do not overlap.
 void copy_strided(size_t element_bytes, const Shape& shape, void* dst, const Strides& dst_strides,
                   const void* src, const Strides& src_strides);
 

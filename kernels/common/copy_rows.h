@@ -1,6 +1,6 @@
 #pragma once
 
-// Pieces of strided copies, for kernels that share them out among threads.
+// Parts of strided copies, for kernels that divide a copy among threads.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace lazyrt {
 
-/// Rows [first, last) of a copy whose operand 0 is dst and operand 1 src; both point at index 0.
+/// Copies rows [first, last). Operand 0 of `loops` is dst, operand 1 is src; both point at index 0.
 void copy_rows(size_t element_bytes, const LoopNest<2>& loops, int64_t first, int64_t last,
                void* dst, const void* src);
 

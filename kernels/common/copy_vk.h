@@ -8,8 +8,8 @@ namespace lazyrt {
 
 extern const Shader copy_shader, transpose_shader;
 
-/// One side of a copy: a tensor, the element at the shape's first position, and the strides from
-/// there, in elements.
+/// One side of a copy: a tensor, the element at the first position of the copied shape, and the
+/// strides from there, in elements.
 struct CopySide {
   TensorView tensor;
   int64_t first = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sets of element types, for what an operator takes.
+// Sets of element types that an operator takes.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ constexpr DTypeSet kNumberTypes = kFloatTypes | kIntegerTypes;
 constexpr DTypeSet kBoolType = dtype_set(DType::kBool);
 /// What elementwise kernels compute in.
 constexpr DTypeSet kComputeTypes = kNumberTypes | kBoolType;
-/// Every type: what cast and pure data movement take.
+/// All types: cast and pure data movement take them.
 constexpr DTypeSet kAllTypes = kComputeTypes | dtype_set(DType::kFloat16, DType::kBFloat16);
 constexpr DTypeSet kIndexTypes = dtype_set(DType::kInt32, DType::kInt64);
 

@@ -90,8 +90,8 @@ bool visit_if([[maybe_unused]] DType dtype, [[maybe_unused]] Fault* status, [[ma
   return false;
 }
 
-/// Calls f(Type<T>{}) with the C++ type of `dtype` and answers its Fault; kUnsupported when the
-/// list does not have it, or this build does not keep it.
+/// Calls f(Type<T>{}) with the C++ type of `dtype` and returns its Fault; kUnsupported if the list
+/// does not contain the type, or this build does not keep it.
 template <class... Ts, class F>
 Fault visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   Fault status;
@@ -99,7 +99,7 @@ Fault visit_dtype(Types<Ts...>, DType dtype, F&& f) {
   return found ? status : Fault(Error::kUnsupported, "no kernel for type %s", dtype_name(dtype));
 }
 
-/// f(type), or kUnsupported where this build keeps no elements of that many bytes.
+/// Returns f(type), or kUnsupported if this build keeps no elements of this many bytes.
 template <class U, class F>
 Fault visit_size([[maybe_unused]] Type<U> type, [[maybe_unused]] F& f) {
   if constexpr (keeps_size(sizeof(U)))
@@ -108,8 +108,8 @@ Fault visit_size([[maybe_unused]] Type<U> type, [[maybe_unused]] F& f) {
     return Fault(Error::kUnsupported, "no kernel for elements of %zu bytes", sizeof(U));
 }
 
-/// Calls f(Type<U>{}) with the unsigned type of that many bytes, for kernels that only move
-/// elements, and answers its Fault; kUnsupported when this build does not keep the size.
+/// Calls f(Type<U>{}) with the unsigned type of this many bytes, for kernels that only move
+/// elements, and returns its Fault; kUnsupported if this build does not keep the size.
 template <class F>
 Fault visit_element_size(size_t bytes, F&& f) {
   switch (bytes) {

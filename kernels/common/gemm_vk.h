@@ -1,6 +1,6 @@
 #pragma once
 
-// Products of float matrices on Vulkan, as linear, matmul and pointwise convolutions record them.
+// Products of float matrices on Vulkan, as recorded by linear, matmul and pointwise convolutions.
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 #pragma once
 
-// What this compilation of an operator's files keeps: everything, or what lazyrt_selective found in
-// bundles. Then a written file defines these macros and includes the operator's
-// (toolchains/cmake/LazyrtKeep.cmake).
+// What this build keeps of an operator's files: everything, or what lazyrt_selective found in
+// bundles. In a selective build, a generated file defines these macros and includes the operator's
+// file (toolchains/cmake/LazyrtKeep.cmake).
 
 #include "kernels/common/dtype_set.h"
 
@@ -19,8 +19,8 @@ constexpr bool keeps(DType type, DTypeSet kept = kKeptTypes) {
   return (kept >> static_cast<unsigned>(type) & 1) != 0;
 }
 
-/// The types that a function of unary/ or binary/, by its number, is kept for. Differs between
-/// files, so it belongs to each.
+/// The types for which a function of unary/ or binary/, given by its number, is kept. Static,
+/// because it differs from file to file.
 static inline constexpr DTypeSet kept_types_of([[maybe_unused]] int function) {
 #ifdef LAZYRT_KEPT_FUNCTIONS
   struct Kept {
@@ -37,7 +37,7 @@ static inline constexpr DTypeSet kept_types_of([[maybe_unused]] int function) {
 #endif
 }
 
-/// Whether elements of so many bytes are moved.
+/// Whether this build keeps moving elements of this many bytes.
 constexpr bool keeps_size(size_t bytes, DTypeSet kept = kKeptTypes) {
   for (int type = 1; type < kDTypeCount; ++type) {
     if (keeps(static_cast<DType>(type), kept) && dtype_size(static_cast<DType>(type)) == bytes)

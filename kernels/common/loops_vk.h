@@ -7,7 +7,7 @@
 
 namespace lazyrt {
 
-/// Part of push blocks: the extents of the merged dims and, for each operand, the steps in
+/// Part of push blocks: the extents of the merged dims and, for each operand, its steps in
 /// elements. REQUIRES: `merged` has at most Rank dims.
 template <int Rank, int N>
 struct ShaderLoops {
@@ -80,9 +80,9 @@ constexpr uint32_t moved_type(DType type) {
   }
 }
 
-/// The number of invocations of a shader in which each makes four elements.
+/// The number of invocations of a shader in which each invocation computes four elements.
 inline uint64_t quads(int64_t count) { return (static_cast<uint64_t>(count) + 3) / 4; }
-/// The number of invocations of a shader in which each makes four channels of a pixel
+/// The number of invocations of a shader in which each invocation computes four channels of a pixel
 /// (channels.glsl). REQUIRES: y, with the channels last, has elements.
 inline uint32_t channel_quads(const Shape& y) {
   return static_cast<uint32_t>(y.numel() / y.back(0)) * static_cast<uint32_t>(quads(y.back(0)));

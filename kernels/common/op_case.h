@@ -67,7 +67,7 @@ fb::OpAttrsUnion case_attrs(const TableT& table) {
   return u;
 }
 
-/// Operands in one word, so that a case is one line.
+/// Makes a random operand in one word, so that a case fits on one line.
 inline CaseOperand random_operand(std::vector<int64_t> shape, Fill fill = Fill::normal(),
                                   DType dtype = DType::kFloat32) {
   return {dtype, std::move(shape), std::move(fill), false};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What operators record whose shaders fold rows (shaders/row.glsl).
+// How operators whose shaders fold rows (shaders/row.glsl) are recorded.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace lazyrt {
 /// The first members of their push blocks.
 struct RowForm {
   uint32_t rows;
-  uint32_t lanes_log2;  ///< of how many of the 128 invocations of a workgroup share a row
+  uint32_t lanes_log2;  ///< log2 of how many of a workgroup's 128 invocations share a row
   uint32_t columns;     ///< 1 if neighbouring rows lie side by side in memory
 };
 

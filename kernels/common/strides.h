@@ -1,6 +1,6 @@
 #pragma once
 
-// Walking tensors: strides, broadcasting, loop nests whose innermost dim is handed over as a row.
+// Walking tensors: strides, broadcasting, and loop nests that pass their innermost dim as a row.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace lazyrt {
 
-/// Elements to step per dim; may be 0 (broadcast) or negative (flip).
+/// Elements to step in each dim; may be 0 (broadcast) or negative (flip).
 struct Strides {
   int64_t step[kMaxRank] = {};
   int64_t operator[](int i) const { return step[i]; }
@@ -69,12 +69,12 @@ class LoopNest {
     for_rows(0, rows(), row);
   }
 
-  /// The merged dims, for loops that shaders run.
+  /// The merged dims, for loops that run in shaders.
   int rank() const { return rank_; }
   int64_t extent(int dim) const { return extents_[dim]; }
   int64_t stride(int operand, int dim) const { return strides_[operand][dim]; }
 
-  /// How many rows there are, and how long each is.
+  /// The number of rows, and the length of each.
   int64_t rows() const {
     if (empty_) return 0;
     int64_t n = 1;
@@ -83,7 +83,7 @@ class LoopNest {
   }
   int64_t row_length() const { return empty_ ? 0 : rank_ > 0 ? extents_[rank_ - 1] : 1; }
 
-  /// As for_each_row for the rows [first, last) only: pieces of the loop for several threads.
+  /// The same for the rows [first, last) only, so that threads can share the loop.
   template <class Row>
   void for_rows(int64_t first, int64_t last, Row&& row) const {
     if (first >= last) return;

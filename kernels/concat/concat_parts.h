@@ -4,7 +4,8 @@
 
 namespace lazyrt {
 
-/// Calls copy(operand, place of its first element in the result, strides there) for each operand.
+/// Calls copy(operand, position of its first element in the result, strides in the result) for each
+/// operand.
 template <class Copy>
 void for_each_part(const RunContext& context, Copy copy) {
   const int axis = context.attrs.as<fb::Concat>().axis();

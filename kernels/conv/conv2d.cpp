@@ -32,7 +32,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output("conv2d", &out[0], in[0].dtype, Shape{x[0], height, width, weight[0]});
 }
 
-/// Each output element against a whole filter; of empty filters the taps are still walked.
+/// Each output element reads a whole filter; the taps of an empty filter are still walked.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const Shape& weight = in[1].shape;
   const Shape filter = {weight[1], weight[2], weight[3]};
@@ -60,7 +60,7 @@ T convolve(const fb::Conv2d& a, const T* image, const Shape& x, const T* filter,
   const int64_t count = std::max<int64_t>(columns.last - columns.first, 0);
   const bool contiguous = a.dilation_w() == 1 && depth == x[3];
   T sum = 0;
-  if (count == 0) return sum;  // no tap is inside: neither is the pixel of the first one
+  if (count == 0) return sum;  // no tap is inside, so the pixel of the first one is not either
   for (int64_t kh = rows.first; kh < rows.last; ++kh) {
     const int64_t row = (top + kh * a.dilation_h()) * x[2];
     const T* w = filter + (kh * weight[2] + columns.first) * depth;

@@ -1,6 +1,6 @@
-// NHWC convolution with a fused clamp: by Winograd's method where that saves most of the
-// multiplications, as a product of pixels or patches where ours is faster, else XNNPACK's. Without
-// XNNPACK, grouped convolutions are the reference backend's.
+// NHWC convolution with a fused clamp: by Winograd's method if that saves most of the
+// multiplications, as a product of pixels or patches if our product is faster, else by XNNPACK.
+// Without XNNPACK, the reference backend runs grouped convolutions.
 
 #include "kernels/common/check.h"
 #include "kernels/conv/patches_cpu.h"
@@ -85,7 +85,7 @@ bool is_product(const NodeSpec& node) {
 
 size_t pixels_of(const Shape& y) { return static_cast<size_t>(y[0] * y[1] * y[2]); }
 
-/// Whether it is a product, of pixels or patches, that our gemm makes faster.
+/// Whether the convolution is a product, of pixels or patches, that our gemm computes faster.
 bool product_pays(const NodeSpec& node) {
   const TensorSpec& weight = node.inputs[1];
   const auto filters = static_cast<size_t>(weight.shape[0]);
@@ -140,7 +140,7 @@ Fault create_operators(const PrepareContext& context, XnnPanels* panels, Prepare
   const XnnConvolution whole = xnn_convolution_of(node, node.attrs.as<fb::Conv2d>());
   const auto of_a_channel =
       static_cast<size_t>(whole.kernel_h * whole.kernel_w * whole.group_inputs);
-  // The channels of a group belong together: such convolutions are not cut.
+  // The channels of a group belong together, so such convolutions are not divided.
   return create_panels(panels, whole.groups == 1 ? of_a_channel : 0,
                        static_cast<size_t>(whole.output_stride),
                        [&](size_t first, size_t channels, xnn_operator_t* op) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What conv2d and conv_transpose2d share: the operand rule and the view of one image.
+// The common parts of conv2d and conv_transpose2d: the operand rule and the view of one image.
 
 #include "kernels/common/check.h"
 

@@ -20,7 +20,7 @@ struct Dim {
 Fault count_outputs(const Dim& d, int64_t* count) {
   constexpr const char* kOp = "conv_transpose2d";
   int64_t ignored = 0;
-  // The hostile values are those of a convolution over an extent that surely holds the kernel.
+  // Checks hostile values as in a convolution over an extent that certainly holds the kernel.
   LAZYRT_RETURN_IF_ERROR(count_windows(
       kOp,
       {d.name, int64_t{1} << 62, d.kernel, d.stride, d.pad_before, d.pad_after, d.dilation, false},
@@ -53,7 +53,8 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
                     Shape{x[0], height, width, weight[0]});
 }
 
-/// Each output element asks every tap; packing makes a filter for each position of the stride.
+/// Each output element visits every tap; packing makes a filter for each position within the
+/// stride.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const auto& a = attrs.as<fb::ConvTranspose2d>();
   const Shape& weight = in[1].shape;
@@ -70,7 +71,7 @@ int64_t source(int64_t at, int64_t k, int64_t pad, int64_t dilation, int64_t str
   return scaled / stride;
 }
 
-/// y += the pixel of one kernel tap, for all filters.
+/// y += the pixel that one kernel tap reads, for all filters.
 template <class T>
 void add_tap(T* y, const T* pixel, const T* tap, const Shape& weight, int64_t groups) {
   const int64_t filter_size = weight[1] * weight[2] * weight[3];
@@ -80,7 +81,7 @@ void add_tap(T* y, const T* pixel, const T* tap, const Shape& weight, int64_t gr
   }
 }
 
-/// y [O], zero at first: all taps that reach output position (oh, ow).
+/// Adds to y [O], which begins as zeros, all taps that reach output position (oh, ow).
 template <class T>
 void gather_taps(const fb::ConvTranspose2d& a, const T* image, const Shape& x, const T* filters,
                  const Shape& weight, int64_t oh, int64_t ow, T* y) {

@@ -1,5 +1,5 @@
-// NHWC deconvolution with a fused clamp: as products where kernels do not overlap and ours are
-// faster, else XNNPACK's or, without XNNPACK, the reference backend's.
+// NHWC deconvolution with a fused clamp: as products if kernels do not overlap and ours are faster,
+// else by XNNPACK or, without XNNPACK, by the reference backend.
 
 #include "kernels/common/check.h"
 #include "runtime/backends/cpu/gemm_panels.h"
@@ -13,8 +13,8 @@ extern const Kernel conv_transpose2d_cpu;
 
 namespace {
 
-/// The products of the kernel's rows: without overlap, row i of the kernel makes the row h * stride
-/// + i of y from the row h of x, all (column of the kernel, filter) side by side.
+/// The products for the kernel's rows. Without overlap, row i of the kernel makes row h * stride +
+/// i of y from row h of x, with all pairs (column of the kernel, filter) side by side.
 struct TransposeState {
   static constexpr int64_t kMostRows = 8;
   size_t row_count = 0;

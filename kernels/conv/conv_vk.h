@@ -54,11 +54,11 @@ ConvPush conv_push(const Attributes& a, const Shape& x, const Shape& weight, con
 }
 
 /// Returns whether a group has too few channels to fill the tile of a product. Then other shaders
-/// make four channels at a time, whichever groups they are of.
+/// compute four channels at a time, whichever groups these belong to.
 inline bool is_grouped(int64_t groups, const Shape& weight) {
   return groups > 1 && weight[0] / groups < 24;
 }
-/// Records `shader`, which includes conv_grouped.glsl, with so many invocations for every four
+/// Records `shader`, which includes conv_grouped.glsl, with this many invocations for every four
 /// channels of y.
 inline Fault record_grouped(Recorder& recorder, const Shader& shader, ConvPush push,
                             const GemmOperands& operands, uint64_t invocations) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolution as a product: a block of output pixels has its patches of x copied side by side, and
-// multiplied with the filters while they are in the cache.
+// Convolution as a product: the patches of x for a block of output pixels are copied side by side,
+// and multiplied with the filters while they are in the cache.
 
 #include <cstring>
 
@@ -39,7 +39,7 @@ class PatchesRun {
         shares_(patches_shares(cpu_, panels, rows_)) {}
 
   void run() const {
-    // Each group copies the patches anew: no more groups than threads.
+    // Each group copies the patches again, so there are no more groups than threads.
     const auto threads = static_cast<size_t>(cpu_.threads);
     const size_t groups = std::min(shares_.groups, threads);
     const size_t group = (panels_.panels() + groups - 1) / groups;

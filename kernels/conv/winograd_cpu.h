@@ -1,10 +1,10 @@
 #pragma once
 
 // Convolution of 3x3 at stride 1 by Winograd's minimal filtering F(4x4, 3x3): a tile of 6x6 pixels
-// is evaluated at 36 points, multiplied there with the filters' values, and gives 4x4 outputs: a
-// quarter of the multiplications. (A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016; the points are ours, see VectorOps.) A thread takes some tiles through all three
-// steps, so that what lies between them stays in its cache.
+// is evaluated at 36 points, multiplied there with the filters' values, and gives 4x4 outputs, with
+// a quarter of the multiplications. (A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016; the points are ours, see VectorOps.) Each thread takes some tiles through all
+// three steps, so that intermediate values stay in its cache.
 
 #include <algorithm>
 #include <cstring>
@@ -13,18 +13,19 @@
 
 namespace lazyrt {
 
-/// What such a convolution does, for one shape of x.
+/// The sizes of such a convolution, for one shape of x.
 struct WinogradConv {
   size_t in_channels = 0, out_channels = 0, panels = 0;
-  size_t tiles_h = 0, tiles_w = 0, tiles = 0;  ///< of an image's height and width; of all images
-  size_t block = 0;                            ///< tiles taken through the steps together
+  /// Tiles along an image's height and width, and tiles of all images.
+  size_t tiles_h = 0, tiles_w = 0, tiles = 0;
+  size_t block = 0;                ///< tiles taken through the steps together
   const float* filters = nullptr;  ///< [36][panels][in_channels][kGemmPanel], in the weight store
 
-  /// Floats from one point to the next. Not a multiple of large powers of two: 36 such rows are
-  /// read side by side.
+  /// Floats from one point to the next. Not a multiple of a large power of two, because 36 such
+  /// rows are read side by side.
   size_t in_stride() const { return block * in_channels + kGemmPanel; }
   size_t out_stride() const { return block * panels * kGemmPanel + kGemmPanel; }
-  /// Floats of scratch memory of one thread: points of x and of y, and a pixel of zeros.
+  /// Floats of scratch memory per thread: the points of x and of y, and a pixel of zeros.
   size_t scratch() const {
     const size_t floats = kWinogradPoints * (in_stride() + out_stride()) + in_channels;
     return (floats + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
@@ -42,8 +43,8 @@ inline WinogradConv winograd_of(const NodeSpec& node, size_t threads) {
   w.tiles_h = (static_cast<size_t>(y[1]) + kWinogradTile - 1) / kWinogradTile;
   w.tiles_w = (static_cast<size_t>(y[2]) + kWinogradTile - 1) / kWinogradTile;
   w.tiles = static_cast<size_t>(y[0]) * w.tiles_h * w.tiles_w;
-  // Few enough for the second-level cache, enough that the filters are not read too often, and
-  // something for each thread.
+  // Few enough tiles for the second-level cache, enough that the filters are not read too often,
+  // and some for each thread.
   constexpr size_t kScratch = size_t{1} << 16, kLarge = size_t{1} << 13, kMost = 96;
   const size_t fit = kScratch / (kWinogradPoints * (w.in_channels + w.panels * kGemmPanel));
   const size_t fewest = w.in_channels * w.out_channels < kLarge ? 12 : 24;
@@ -53,7 +54,7 @@ inline WinogradConv winograd_of(const NodeSpec& node, size_t threads) {
   return w;
 }
 
-/// Whether the node is such a convolution and large enough to gain.
+/// Whether the node is such a convolution, and large enough to be faster.
 inline bool winograd_pays(const NodeSpec& node) {
   const auto& a = node.attrs.as<fb::Conv2d>();
   const Shape& w = node.inputs[1].shape;
@@ -70,8 +71,8 @@ inline bool winograd_pays(const NodeSpec& node) {
          pixels >= kFewestPixels && 2 * pixels >= tiles * kTile * kTile;  // most of a tile is used
 }
 
-/// Filters [O,3,3,C] at the points. Reads filters and writes panels in long pieces: 16 channels of
-/// the 16 filters of a panel are turned around in between.
+/// Evaluates filters [O,3,3,C] at the points. Reads filters and writes panels in long runs: in
+/// between, 16 channels of a panel's 16 filters are transposed.
 inline void winograd_filters(const VectorOps& vector, const WinogradConv& conv,
                              const float* weights, float* packed) {
   constexpr size_t kTaps = 9, kChannels = 16;

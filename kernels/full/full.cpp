@@ -1,5 +1,5 @@
-// A tensor of one number. The exporter writes it where a number depends on symbols; without them it
-// is a constant.
+// A tensor filled with one number. The exporter writes it if a number depends on symbols; otherwise
+// it is a constant.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Elements picked by indices: an invocation makes four elements.
+// Gathers elements by indices: each invocation computes four elements.
 
 #include "kernels/gather/index_vk.h"
 

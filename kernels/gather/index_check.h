@@ -18,7 +18,7 @@ inline Fault bad_index(Word op, int64_t value, int64_t position, int64_t low, in
                static_cast<long long>(low), static_cast<long long>(high));
 }
 
-/// kOutOfRange names the first index that is not in [low, high).
+/// Checks that all indices are in [low, high). kOutOfRange names the first that is not.
 inline Fault check_indices(Word op, const TensorView& index, int64_t low, int64_t high) {
   for (int64_t i = 0, n = index.numel(); i < n; ++i) {
     const int64_t value = index_at(index, i);

@@ -1,4 +1,4 @@
-// Whole slices of x picked by ids along an axis; on axis 0 this is the embedding look-up.
+// Selects whole slices of x by ids along an axis; on axis 0 this is the embedding look-up.
 
 #include <cstring>
 

@@ -11,7 +11,7 @@ namespace lazyrt {
 
 extern const Shader index_check_shader;
 
-/// Refuses an axis with more positions than shaders count as int.
+/// Refuses an axis with more positions than an int in a shader can count.
 inline Fault check_axis_extent(const TensorSpec& x, int axis) {
   if (x.shape[axis] <= INT32_MAX) return {};
   return Fault(Error::kUnsupported, "the axis has %" PRId64 " positions; shaders count to 2^31",

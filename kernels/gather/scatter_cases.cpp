@@ -15,7 +15,7 @@ OpCase make(const std::string& name, Fn fn, std::vector<int64_t> x, int axis, Ca
            random_operand(std::move(src), Fill::integers(0, 9), dtype)}};
 }
 
-/// Distinct along every axis of up to four positions.
+/// Indices that are distinct along every axis of up to four positions.
 CaseOperand distinct(std::vector<int64_t> shape) {
   return value_operand(std::move(shape), {3, 1, 0, 2}, DType::kInt64);
 }

@@ -18,7 +18,8 @@ Fault infer(const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
   return set_output("cholesky", &out[1], DType::kInt32, without_last(in[0].shape, 2));
 }
 
-/// 0, or the order of the first leading minor that is not positive; the rest of l is then NaN.
+/// Returns 0, or the order of the first leading minor that is not positive; l is then NaN from
+/// there on.
 template <class T>
 int32_t factorize(const T* a, T* l, int64_t size) {
   int32_t bad = 0;

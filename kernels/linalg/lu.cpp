@@ -33,7 +33,7 @@ int64_t pivot_row(const T* lu, int64_t size, int64_t first) {
   return best;
 }
 
-/// Answers the sign of the permutation.
+/// Returns the sign of the permutation.
 template <class T>
 T factorize(T* lu, int64_t* permutation, int64_t size) {
   T sign = 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the solvers share: operands that are batches of matrices.
+// The common parts of the solvers: operands that are batches of matrices.
 
 #include "kernels/common/check.h"
 
@@ -15,13 +15,13 @@ inline Fault check_square(Word op, Word operand, const TensorSpec& spec) {
                operand, shape_text(spec.shape).text);
 }
 
-/// How many matrices [...,R,C] hold. An empty one counts as none.
+/// The number of matrices in [...,R,C]. An empty tensor counts as none.
 inline int64_t matrix_count(const Shape& shape) {
   const int64_t elements = shape.back(0) * shape.back(1);
   return elements == 0 ? 0 : shape.numel() / elements;
 }
 
-/// Each element of the result meets a row of the matrix.
+/// Each element of the result reads a row of the matrix.
 inline Work cubic_work(const OpAttrs& attrs, Span<const TensorSpec> in,
                        Span<const TensorSpec> out) {
   return volume(out[0].shape) * trips(in[0].shape.back(0)) + work_by_size(attrs, in, out);

@@ -1,4 +1,4 @@
-// Substitution in vectors over the right-hand sides, the matrices on all threads.
+// Substitution in vectors over the right-hand sides; the threads share the matrices.
 
 #include <cstring>
 

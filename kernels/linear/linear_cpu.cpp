@@ -1,5 +1,5 @@
-// Our own product where it is faster, else XNNPACK's fully connected layer; weights that are
-// computed at run time are packed at each run, by XNNPACK where it is there.
+// Our own product if it is faster, else XNNPACK's fully connected layer. Weights that are computed
+// at run time are packed in each run, by XNNPACK if it is available.
 
 #include "kernels/common/check.h"
 #include "runtime/backends/cpu/gemm_panels.h"

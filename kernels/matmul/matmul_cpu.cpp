@@ -1,5 +1,5 @@
-// XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as a linear
-// layer. Without XNNPACK our gemm, which lays out each b anew.
+// XNNPACK's batch matrix multiply; one constant b for all batches is packed once, as in a linear
+// layer. Without XNNPACK, our gemm packs each b again.
 
 #include <cmath>
 
@@ -15,8 +15,8 @@ extern const Kernel matmul_cpu;
 
 namespace {
 
-/// The product as XNNPACK takes it: batch dims of a and b padded to one length and merged where
-/// both or one of them allow it.
+/// The product in XNNPACK's form: batch dims of a and b are padded to one length and merged where
+/// possible.
 struct Product {
   size_t rank = 0;
   size_t a[kMaxRank] = {};
@@ -28,7 +28,7 @@ int64_t batch_dim(const Shape& shape, int from_back) {
   return from_back + 2 < shape.rank() ? shape.back(from_back + 2) : 1;
 }
 
-/// How a dim broadcasts: neighbours of one kind can be merged.
+/// How a dim broadcasts; neighbours of the same kind can be merged.
 enum class Kind { kBoth, kOnlyA, kOnlyB };
 
 void add_batch_dim(Product* p, Kind* last, size_t a, size_t b) {
@@ -141,7 +141,8 @@ Fault prepare_own(const PrepareContext& context, PreparedKernel* prepared) {
   return passing_panels_bytes("matmul", p.k, p.n, &prepared->workspace_bytes);
 }
 
-/// Where the matrices of batch number `batch` of y are, in matrices: dims of extent 1 broadcast.
+/// Finds the matrices of a and b for batch number `batch` of y, counted in matrices: dims of extent
+/// 1 broadcast.
 void matrices_of(const Product& p, size_t batch, size_t* a, size_t* b) {
   size_t step_a = 1, step_b = 1;
   *a = *b = 0;

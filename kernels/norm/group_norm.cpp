@@ -1,4 +1,4 @@
-// Group norm; channels may be any dim but the first (1 = NCHW order, last = NHWC).
+// Group norm; the channels may be any dim but the first (1 = NCHW order, last = NHWC).
 
 #include <cmath>
 
@@ -34,7 +34,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output("group_norm", &out[0], x.dtype, x.shape);
 }
 
-/// One group as [outer, channels, inner] with the distance between outer steps.
+/// One group as [outer, channels, inner], and the distance between outer steps.
 struct Group {
   int64_t outer, outer_step, channels, inner;
 
@@ -50,7 +50,7 @@ struct Group {
   }
 };
 
-/// weight and bias are the group's own, or nullptr.
+/// weight and bias belong to the group, or are nullptr.
 template <class T>
 void normalize(const Group& group, double epsilon, const T* x, const T* weight, const T* bias,
                T* y) {

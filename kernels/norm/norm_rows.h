@@ -1,6 +1,6 @@
 #pragma once
 
-// What the norms over trailing dims share: the shape rule and the loop over rows.
+// The common parts of the norms over trailing dims: the shape rule and the loop over rows.
 
 #include "kernels/common/check.h"
 #include "kernels/common/element.h"

@@ -15,7 +15,7 @@ namespace {
 
 using Mode = fb::PadMode;
 
-/// The most padding that a mode has elements for.
+/// The largest padding for which a mode has source elements.
 int64_t most_padding(Mode mode, int64_t extent) {
   if (mode == Mode::Reflect) return extent - 1;
   if (mode == Mode::Circular) return extent;
@@ -59,7 +59,7 @@ class Padder {
         x_strides_(row_major(x_shape_)),
         y_strides_(row_major(y_shape_)) {}
 
-  /// Writes y from dim on, x being the sub-tensor that the outer dims chose.
+  /// Writes y from `dim` on; x is the sub-tensor that the outer dims selected.
   void pad(int dim, const T* x, T* y) const {
     if (dim == y_shape_.rank()) {
       *y = *x;

@@ -1,5 +1,5 @@
-// Padding on all threads. By a value (and cropping): the border is filled, the inside copied. By
-// x's own elements: line by line of the innermost dim that is padded.
+// Padding on all threads. Constant padding (and cropping): fills the border and copies the inside.
+// Padding with x's own elements: line by line along the innermost padded dim.
 
 #include <cstring>
 
@@ -52,8 +52,8 @@ Fault pad_by_value(const RunContext& context) {
   return {};
 }
 
-/// Padding by x's own elements, line by line. A line has the positions of the innermost padded dim;
-/// each is a block of all elements behind that dim.
+/// Padding with x's own elements, line by line. A line runs along the innermost padded dim; each of
+/// its positions is a block of all elements in the dims behind it.
 class Lines {
  public:
   explicit Lines(const RunContext& context)
@@ -90,7 +90,7 @@ class Lines {
     return dim;
   }
 
-  /// Offset in bytes of the line of x that a line of y comes from.
+  /// Offset in bytes of the line of x that is the source of a line of y.
   size_t source_of(size_t line) const {
     int64_t offset = 0;
     for (int i = dim_ - 1; i >= 0; --i) {

@@ -15,7 +15,7 @@ namespace {
 
 #if LAZYRT_HAS_XNNPACK
 
-/// The permutation without dims of extent 1, neighbours that stay together merged.
+/// The permutation without dims of extent 1, with dims that stay neighbours merged.
 struct Transposition {
   size_t rank = 0;
   size_t shape[kMaxRank] = {};  ///< of x
@@ -59,7 +59,7 @@ Transposition transposition_of(const NodeSpec& node) {
 
 bool by_rows(const Transposition& t) { return t.rank < 2 || t.perm[t.rank - 1] == t.rank - 1; }
 
-/// Rows are copied as they are, or nothing is.
+/// Whether rows can be copied as they are, or there is nothing to copy.
 Fault takes_rows(const NodeSpec& node) {
   return takes(node.inputs[0].numel() == 0 || by_rows(transposition_of(node)), "rows");
 }

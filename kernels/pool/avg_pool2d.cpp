@@ -16,8 +16,8 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return infer_pool("avg_pool2d", a, 1, 1, in, out);
 }
 
-/// Elements of a window that count when padding does: padding up to the declared one, not the extra
-/// that ceil_mode reaches into.
+/// The number of a window's elements that count if padding counts: padding up to the declared one,
+/// not the extra that ceil_mode reaches into.
 int64_t padded_length(int64_t start, int64_t extent, int64_t kernel, int64_t pad_after) {
   return std::min(start + kernel, extent + pad_after) - start;
 }

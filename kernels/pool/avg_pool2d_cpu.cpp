@@ -1,4 +1,5 @@
-// NHWC average pooling in vectors over channels. XNNPACK's never counts the padding; torch's may.
+// NHWC average pooling in vectors over channels. XNNPACK's pooling never counts the padding;
+// torch's can.
 
 #include "kernels/pool/window_rows_cpu.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// What the sum of the window at (top, left) is divided by.
+/// The divisor for the sum of the window at (top, left).
 int64_t divisor_of(const fb::AvgPool2d& a, const Shape& x, int64_t top, int64_t left,
                    int64_t inside) {
   if (a.divisor_override() != 0) return a.divisor_override();

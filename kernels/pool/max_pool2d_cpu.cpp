@@ -1,4 +1,4 @@
-// NHWC max pooling in vectors over channels. XNNPACK's loses NaN and has no 1x1 window.
+// NHWC max pooling in vectors over channels. XNNPACK's pooling loses NaN and has no 1x1 window.
 
 #include "kernels/pool/window_rows_cpu.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the 2-d pools share: the shape rule and the walk over windows.
+// The common parts of the 2-d pools: the shape rule and the walk over windows.
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ Fault infer_pool(Word op, const Table& a, int64_t dilation_h, int64_t dilation_w
   return set_output(op, &out[0], in[0].dtype, Shape{x[0], counts[0], counts[1], x[3]});
 }
 
-/// Each output element takes the taps that lie inside x.
+/// Each output element reads the taps that lie inside x.
 template <class Table>
 Work pool_work(const Table& a, const TensorSpec& x, const TensorSpec& y) {
   const Work rows = trips(std::min<int64_t>(a.kernel_h(), x.shape[1]));

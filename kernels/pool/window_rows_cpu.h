@@ -1,6 +1,7 @@
 #pragma once
 
-// What the pools' cpu kernels share: a window of NHWC pixels as a list of rows of channels.
+// The common parts of the pools' cpu kernels: a window of NHWC pixels as a list of rows of
+// channels.
 
 #include <cmath>
 
@@ -8,7 +9,7 @@
 
 namespace lazyrt {
 
-/// The taps of one dim that lie inside the input: first index, how many, distance.
+/// The taps of one dim that lie inside the input: index of the first, their number, their distance.
 struct Taps {
   int64_t first = 0;
   int64_t count = 0;
@@ -55,7 +56,7 @@ void for_window(const PixelWindow& w, float* y, const Use& use) {
   if (n > 0) use(list, n);
 }
 
-/// The number of taps that a window of this kernel has inside an extent, at most.
+/// The largest number of taps that a window of this kernel has inside an extent.
 inline size_t most_taps(int64_t kernel, int64_t extent) {
   return static_cast<size_t>(kernel < extent ? kernel : extent);
 }

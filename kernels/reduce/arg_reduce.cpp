@@ -35,7 +35,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output("arg_reduce", &out[0], DType::kInt64, shape);
 }
 
-/// Whether a takes the place of b, which comes earlier.
+/// Whether a replaces b, which comes earlier.
 template <class T>
 bool beats(Fn fn, T a, T b) {
   if (is_nan(b)) return false;

@@ -19,7 +19,7 @@ DTypeSet allowed_types(Fn fn) {
                                            : kComputeTypes;
 }
 
-/// A shape split by a set of axes into what stays and what is reduced, with x's strides for both.
+/// A shape split by a set of axes into kept and reduced dims, with x's strides for both.
 struct Split {
   Shape kept, reduced;
   Strides kept_strides, reduced_strides;
@@ -61,7 +61,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   return set_output(name, &out[0], is_predicate ? DType::kBool : in[0].dtype, shape);
 }
 
-/// What was folded so far: a sum, product or truth in the widest type, or an extreme.
+/// The intermediate result of a fold: a sum, product or truth in the widest type, or an extreme.
 template <class T>
 struct Folded {
   using Wide = std::conditional_t<kIsFloat<T>, double, int64_t>;
@@ -106,8 +106,8 @@ void all_row(Folded<T>* value, const T* first, int64_t count, int64_t stride) {
   }
 }
 
-/// For each result: begin(), fold(offset of a row of its elements, their count, their stride) for
-/// all its rows, finish(its offset).
+/// For each result calls begin(), then fold(offset of a row of its elements, their count, their
+/// stride) for all its rows, then finish(offset of the result).
 template <class Begin, class FoldOne, class Finish>
 void for_each_result(const Split& s, const Begin& begin, const FoldOne& fold,
                      const Finish& finish) {
@@ -124,7 +124,7 @@ void for_each_result(const Split& s, const Begin& begin, const FoldOne& fold,
   });
 }
 
-/// The function's row, and what it begins with.
+/// The function's fold of a row, and its initial value.
 template <class T>
 FoldRow<T> choose_row(Fn fn, Folded<T>* start) {
   using Limits = std::numeric_limits<T>;

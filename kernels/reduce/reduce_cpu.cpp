@@ -70,7 +70,7 @@ constexpr size_t kColumns = 256;
 constexpr size_t kRowsAtOnce = 16;
 
 /// Sums of 16 rows, of 256, of 4096 and so on, so that a sum of many rows is as exact as one of
-/// few: each addition joins numbers of about one size (a cascade sum, as torch.sum's).
+/// few: each addition joins numbers of similar size (a cascade sum, as in torch.sum).
 class Cascade {
  public:
   Cascade(const VectorOps& vector, size_t columns) : vector_(vector), columns_(columns) {}
@@ -144,7 +144,7 @@ void combine(const VectorOps& vector, Fn fn, const float* x, size_t stride, size
   if (fn == Fn::Mean) vector.scale_shift1(y, 1.0f / static_cast<float>(count), 0.0f, y, n);
 }
 
-/// The reduced run has `inner` elements behind each of its positions.
+/// Reduces axes that have `inner` elements behind each of their positions.
 void reduce_columns(const RunContext& context, Fn fn, const AxisView& view) {
   const CpuServices& cpu = cpu_services(context);
   const auto count = static_cast<size_t>(view.extent);

@@ -12,8 +12,8 @@ namespace {
 
 Fault supports(const NodeSpec& node) { return check_shader_type("reduce", node); }
 
-/// Dims, the innermost first, with neighbours merged that are walked as one. Of 8 dims, at most 4
-/// kept ones do not merge, nor do more than 4 folded ones.
+/// Dims, the innermost first, with neighbours merged if they are walked as one. Of 8 dims, at most
+/// 4 kept ones and at most 4 folded ones remain unmerged.
 struct Dims {
   uint32_t extents[4] = {1, 1, 1, 1};
   uint32_t steps[4] = {};
@@ -47,7 +47,7 @@ Push push_of(const Shape& x, uint32_t axes) {
   return push;
 }
 
-/// The fold of all parts of each result, where x has the parts of all results one after another.
+/// Folds the parts of each result; x holds the parts of all results one after another.
 Push push_of_parts(uint32_t rows, uint32_t parts, uint32_t divisor) {
   Push push = {choose_row_form(parts, rows, rows), parts, 1, divisor, {}, {}};
   if (rows > 1) push.kept.add(rows, 1);
@@ -55,8 +55,8 @@ Push push_of_parts(uint32_t rows, uint32_t parts, uint32_t divisor) {
   return push;
 }
 
-/// Parts have the type of the results, which the fold of parts reads: any and all of numbers stay
-/// whole.
+/// Parts have the type of the results, which the fold of parts reads: any and all of numbers are
+/// not divided into parts.
 uint32_t choose_parts(const Push& push, DType x, DType y) {
   return x == y ? choose_row_parts(push.form, push.extent) : 1;
 }

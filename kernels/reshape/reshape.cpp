@@ -17,7 +17,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
   const Shape to = attribute_list(shape);
   LAZYRT_RETURN_IF_ERROR(set_output("reshape", &out[0], in[0].dtype, to));
   if (to.numel() == in[0].numel()) return Fault();
-  return Fault(Error::kInvalidArgument, "reshape: shape %s has not as many elements as x %s",
+  return Fault(Error::kInvalidArgument, "reshape: shape %s does not have as many elements as x %s",
                shape_text(to).text, shape_text(in[0].shape).text);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The product of all steps' inputs with constant weights, of gru and lstm: XNNPACK's fully
+// The product of all steps' inputs with constant weights, for gru and lstm: XNNPACK's fully
 // connected layer or, without XNNPACK, our gemm.
 
 #include "runtime/backends/cpu/gemm_panels.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-// What gru and lstm share: operands, shapes, the walk over layers, directions and time.
+// The common parts of gru and lstm: operands, shapes, the walk over layers, directions and time.
 
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/check.h"
@@ -9,7 +9,7 @@
 
 namespace lazyrt {
 
-/// Sizes of a recurrent network. `gates` and `states` (hidden, cell) belong to the op.
+/// Sizes of a recurrent network. `gates` and `states` (hidden, cell) depend on the op.
 struct RnnSizes {
   int gates, states;
   int64_t time, batch, input, hidden, layers, directions;

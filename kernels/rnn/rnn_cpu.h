@@ -1,6 +1,6 @@
 #pragma once
 
-// What gru and lstm share on the cpu: the products with x for all steps at once, then for
+// The common parts of gru and lstm on the cpu: the products with x for all steps at once, then for
 // each step one product of the packed recurrent weights with h, and the gates in vectors.
 
 #include <cmath>
@@ -27,7 +27,7 @@ struct RnnPart {
       nullptr;  ///< panels of w_hh (VectorOps::gemv), then b_hh, in the weight store
 };
 
-/// In one allocation with its parts behind it.
+/// One allocation holds this struct and, behind it, its parts.
 struct RnnState {
   RnnSizes sizes;
   size_t part_count = 0;
@@ -35,7 +35,7 @@ struct RnnState {
   RnnPart* parts() { return reinterpret_cast<RnnPart*>(this + 1); }
 };
 
-/// Where things lie in the workspace, in floats.
+/// Offsets of the parts of the workspace, in floats.
 struct RnnWorkspace {
   size_t gates, sums, between, total;
 
@@ -157,7 +157,7 @@ inline Fault rnn_prepare(Word op, const PrepareContext& context, const RnnSizes&
   return {};
 }
 
-/// One sequence of the batch in one direction: its rows are `step` apart in gates and y.
+/// One sequence of the batch in one direction: its rows in gates and y are `step` apart.
 struct RnnSequence {
   const float* gates;
   float* y;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What gru and lstm share on Vulkan: for each layer and direction one product for the input's part
-// of all gates, then a dispatch for each time step.
+// The common parts of gru and lstm on Vulkan: for each layer and direction one product for the
+// input's part of all gates, then a dispatch for each time step.
 
 #include "kernels/common/gemm_vk.h"
 #include "kernels/rnn/rnn.h"
@@ -28,7 +28,7 @@ class RnnPlaces {
   float* between(void* workspace, int64_t layer) const {
     return static_cast<float*>(workspace) + between_ + layer % 2 * sequence_;
   }
-  // Within the states: h twice, c, and the bias of h's part of the gates.
+  // Offsets within the states: h twice, c, and the bias of h's part of the gates.
   int64_t hidden_at(int64_t step) const { return step % 2 * hidden_; }
   int64_t cell_at() const { return 2 * hidden_; }
   int64_t bias_at() const { return 3 * hidden_; }
@@ -129,7 +129,7 @@ class RnnRecorder {
     return recorder_.copy(state(context_.outputs, 2), states() + at_.cell_at(), state_bytes());
   }
 
-  /// The input's part of all gates, with its bias.
+  /// Records the input's part of all gates, with its bias.
   Fault record_product(Span<const TensorView> w, const RnnRows& x) {
     Gemm gemm;
     gemm.push.rows = static_cast<uint32_t>(s_.time * s_.batch);
@@ -177,7 +177,7 @@ class RnnRecorder {
   const RnnPlaces at_;
 };
 
-/// The functions of a kernel, but for the operator's name. kGates and kStates as in RnnSizes.
+/// The functions of a kernel, without the operator's name. kGates and kStates as in RnnSizes.
 template <class Table, int kGates, int kStates>
 struct RnnKernel {
   static RnnSizes sizes_of(const OpAttrs& attrs, const Shape& x, const Shape& h0) {

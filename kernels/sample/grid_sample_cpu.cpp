@@ -14,7 +14,7 @@ Fault supports(const NodeSpec& node) {
   return Fault(Error::kUnsupported, "only f32 that is not empty");
 }
 
-/// One output position: `y` starts as what the taps outside add, which is 0 or NaN.
+/// Computes one output position. `y` begins as the contribution of taps outside, which is 0 or NaN.
 void sample(const VectorOps& vector, const Sampler<float>& sampler, const float* grid,
             const float* image, float* y, size_t channels) {
   const SamplePoint<float> point = sampler.point(grid);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where grid_sample looks: from a coordinate in [-1, 1] to input positions and weights.
+// Which pixels grid_sample reads: from a coordinate in [-1, 1] to input positions and weights.
 
 #include <cmath>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lazyrt {
 
-/// The positions of one dim that one coordinate asks for, with their weights; -1 lies outside of
-/// the input.
+/// The positions in one dim that one coordinate reads, with their weights; -1 is outside of the
+/// input.
 template <class T>
 struct SampleTaps {
   int count = 1;
@@ -18,7 +18,7 @@ struct SampleTaps {
   T weight[4] = {1, 0, 0, 0};
 };
 
-/// One spatial dim of the input. `volume`: of three, where torch treats NaN otherwise.
+/// One spatial dim of the input. `volume`: one of three, where torch treats NaN differently.
 template <class T>
 struct SampleAxis {
   fb::SampleMode mode = fb::SampleMode::Bilinear;
@@ -55,7 +55,7 @@ struct SampleAxis {
                          : (coordinate + 1) * (size / 2) - T(0.5);
   }
 
-  /// Mirrored at the first and last pixel's centres (align_corners) or outer edges.
+  /// Mirrors at the first and last pixel's centres (align_corners) or at their outer edges.
   T reflected(T at) const {
     if (align_corners && extent == 1) return 0;
     const T low = align_corners ? T(0) : T(-0.5);
@@ -66,14 +66,15 @@ struct SampleAxis {
     return (rest > period - rest ? period - rest : rest) + low;
   }
 
-  /// As torch does it in volumes: by the remainder, and turns that int does not hold count as even.
+  /// The same as torch does it in volumes: by the remainder; numbers of turns that int cannot hold
+  /// count as even.
   static T reflected_exactly(T from_low, T span) {
     const T turns = std::floor(from_low / span), rest = std::fmod(from_low, span);
     const bool back = turns < T(0x1p31) && std::fmod(turns, T(2)) != 0;
     return back ? span - rest : rest;
   }
 
-  /// NaN goes to the first pixel, in volumes to the last, as in torch.
+  /// NaN becomes the first pixel, in volumes the last, as in torch.
   T padded(T at) const {
     if (padding == fb::SamplePadding::Zeros) return at;
     if (padding == fb::SamplePadding::Reflection) at = reflected(at);
@@ -88,7 +89,7 @@ struct SampleAxis {
     return index < extent ? index : -1;
   }
 
-  /// Keys' cubic kernel with a = -0.75; the padding is for each of the four positions.
+  /// Keys' cubic kernel with a = -0.75; padding applies to each of the four positions.
   SampleTaps<T> cubic_taps(T at) const {
     constexpr T kA = T(-0.75);
     const T floor = std::floor(at);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the scans share: the walk along an axis.
+// The common parts of the scans: the walk along an axis.
 
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/element.h"
@@ -12,7 +12,7 @@ namespace lazyrt {
 template <class T>
 using ScanOf = std::conditional_t<kIsFloat<T>, double, int64_t>;
 
-/// y = start folded by `step` with every element up to and with this one along the axis.
+/// y = start folded by `step` with every element along the axis up to and including this one.
 template <class T, class Step>
 void scan_axis(const RunContext& context, int axis, ScanOf<T> start, const Step& step) {
   const AxisView v = axis_view(context.inputs[0].shape, axis);

@@ -7,8 +7,8 @@
 namespace lazyrt {
 namespace top_k {
 
-/// Puts the element of three that lies between the others into `result`, and what was there into
-/// its place.
+/// Puts the middle one of three elements into `result`, and the old content of `result` into its
+/// place.
 template <class Precedes>
 void put_median(int64_t* result, int64_t* a, int64_t* b, int64_t* c, const Precedes& precedes) {
   int64_t* const low = precedes(*a, *b) ? a : b;
@@ -17,7 +17,7 @@ void put_median(int64_t* result, int64_t* a, int64_t* b, int64_t* c, const Prece
   std::swap(*result, !above_low ? *low : above_high ? *high : *c);
 }
 
-/// What precedes *first comes before the returned place, the rest after it.
+/// Partitions: what precedes *first comes before the returned position, everything else after it.
 template <class Precedes>
 int64_t* partition(int64_t* first, int64_t* last, const Precedes& precedes) {
   put_median(first, first + 1, first + (last - first) / 2, last - 1, precedes);

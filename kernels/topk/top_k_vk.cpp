@@ -12,7 +12,7 @@ extern const Shader top_k_shader;
 namespace {
 
 constexpr int64_t kLongestRow = 4096;
-/// Comparisons in one dispatch, far below what a driver's watchdog stops.
+/// Most comparisons in one dispatch, far below what makes a driver's watchdog act.
 constexpr int64_t kMostSteps = int64_t{1} << 34;
 /// As in top_k.cpp: ATen sorts the results even without `sorted` if few are wanted.
 constexpr int64_t kFew = 64;
@@ -30,7 +30,8 @@ Fault supports(const NodeSpec& node) {
                  "top_k: %lld elements in rows of %lld are too many for a dispatch",
                  static_cast<long long>(x.numel()), static_cast<long long>(extent));
   if (!a.sorted() && a.k() > extent / kFew)
-    return Fault(Error::kUnsupported, "top_k: only the host has the order of unsorted results");
+    return Fault(Error::kUnsupported,
+                 "top_k: the shader cannot give unsorted results in the host's order");
   return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the scalar forms of functions.inc are made of.
+// The building blocks of the scalar forms of functions.inc.
 
 #include <cmath>
 #include <limits>
@@ -68,14 +68,14 @@ bool has_sign(T x) {
     return x < T(0);
 }
 
-/// As torch: `high` wins where the bounds cross.
+/// As in torch, `high` wins if the bounds cross.
 template <class T>
 T clamp_in_turn(T x, T low, T high) {
   const T y = x < low ? low : x;
   return y > high ? high : y;
 }
 
-/// alpha or beta as an element; of an integer type the nearest there is, so that -inf is "no
+/// alpha or beta as an element; for an integer type the nearest integer, so that -inf is "no
 /// bound".
 template <class T>
 T bound(double value) {

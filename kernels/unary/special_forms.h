@@ -1,6 +1,6 @@
 #pragma once
 
-// Special functions of one number, by the arithmetic of double.
+// Special functions of one number, computed in double.
 
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace lazyrt {
 
 constexpr double kPi = 3.14159265358979323846, kHalfRootOfPi = 0.88622692545275801365;
 
-/// erf(y) - x, or where that would cancel the same from the other end.
+/// erf(y) - x or, if that would cancel, the same from the other end.
 inline double erf_error(double y, double x) {
   if (x > 0.5) return (1 - x) - std::erfc(y);
   if (x < -0.5) return std::erfc(-y) - (1 + x);
@@ -84,7 +84,7 @@ T bessel_i0(T of) {
   return std::exp(std::fabs(of)) * static_cast<T>(sum / (std::sqrt(2 * kPi) * std::sqrt(x)));
 }
 
-/// In T all along: which multiple of pi is meant depends on the rounding.
+/// In T throughout: which multiple of pi is meant depends on the rounding.
 template <class T>
 T sinc_of(T x) {
   if (x == 0) return 1;

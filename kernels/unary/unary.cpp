@@ -26,7 +26,7 @@ Fault infer(const OpAttrs& attrs, Span<const TensorSpec> in, Span<TensorSpec> ou
 
 int fn(const OpAttrs& attrs) { return static_cast<int>(attrs.as<fb::Unary>().fn()); }
 
-/// Most of what only floats have are calls of the math library.
+/// Most functions that only floats have are calls of the math library.
 Work work(const OpAttrs& attrs, Span<const TensorSpec> in, Span<const TensorSpec> out) {
   const bool calls = unary_kind(attrs.as<fb::Unary>().fn()) == UnaryKind::kFloats;
   return volume(out[0].shape) * (calls ? kMathCall : Work(0)) + work_by_size(attrs, in, out);
@@ -58,7 +58,7 @@ T same(T x, T, T) {
   return x;
 }
 
-/// F on T, or nullptr where it does not take T, does not give R or is not kept for T.
+/// F on T; nullptr if F does not take T, does not give R, or is not kept for T.
 template <class T, class R, class F>
 constexpr Function<T, R> function_of() {
   if constexpr (!keeps(kDTypeOf<T>, kept_types_of(F::kNumber))) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of each function of one operand (functions.inc) without computing it.
+// What is known about each function of one operand (functions.inc) without computing it.
 
 #include <cstdint>
 

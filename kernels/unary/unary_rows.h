@@ -11,7 +11,7 @@ namespace lazyrt {
 /// y[i] = f(x[i]; alpha, beta). Rows may have any length and alignment; x and y may be the same.
 using UnaryRow = void (*)(const float* x, float* y, size_t n, float alpha, float beta);
 
-/// By the function's number; nullptr: it has no vector form, on no processor.
+/// By the function's number; nullptr: it has no vector form on any processor.
 struct UnaryRows {
   UnaryRow at[kUnaryFunctions];
 };

@@ -14,7 +14,8 @@ namespace {
 
 using Mode = fb::UpsampleMode;
 
-/// One output position steps over 1 / scale input positions; with this, float holds any of them.
+/// One output position steps over 1 / scale input positions; at this scale, float can still hold
+/// any of them.
 constexpr double kLeastScale = 1.0 / INT32_MAX;
 
 Fault check_dim(Word name, int64_t extent, int64_t outputs, double scale) {

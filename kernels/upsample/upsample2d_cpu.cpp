@@ -21,7 +21,7 @@ Fault supports(const NodeSpec& node) {
   if (x.dtype != DType::kFloat32 || y.numel() == 0) {
     return Fault(Error::kUnsupported, "upsample2d: only f32 that is not empty");
   }
-  constexpr int64_t kMostShrunk = 4;  // whole rows are blended, also what no pixel of y takes
+  constexpr int64_t kMostShrunk = 4;  // whole rows are blended, even parts that no pixel of y reads
   if (x.shape[2] / kMostShrunk > y.shape[2]) {
     return Fault(Error::kUnsupported, "upsample2d: the width shrinks to less than a fourth");
   }
@@ -63,7 +63,8 @@ class Resizing {
     const bool straight = columns_.keeps && columns_.mode == Mode::Bilinear;
     float* blend = straight ? y : scratch_ + thread * size;
     blended(image, size, taps, size, blend);
-    // The second tap of a pixel that stays has no weight: NaN of an infinite one, as elsewhere.
+    // The second tap of an unmoved pixel has no weight: an infinite pixel there gives NaN, as
+    // elsewhere.
     if (straight) return vector_.axpy(0, y, y, size);
     pixels(blend, y);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an application on a machine without an operating system may tell the runtime.
+// Hooks by which an application on a machine without an operating system serves the runtime.
 
 #include <cstdint>
 

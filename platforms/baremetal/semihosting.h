@@ -12,15 +12,16 @@ namespace lazyrt::semihosting {
 void write(const char* text);
 /// Ends the program; the emulator answers with this exit code.
 [[noreturn]] void end_program(int code);
-/// What the program is at, said where an exception of the processor ends it. Borrowed.
+/// What the program is doing now; printed if an exception of the processor ends it. The text is
+/// borrowed.
 void set_task(const char* text);
 const char* task();
 
 /// The words after the program's name, NUL-terminated, in *line; false: there are none.
 bool command_line(char* line, size_t bytes);
 
-/// Reads a file of the host into `to`. Answers its size, or -1 when there is no such file or it
-/// has more bytes than that.
+/// Reads a file of the host into `to`. Returns its size, or -1 if there is no such file or it is
+/// larger than `bytes`.
 int32_t read_file(const char* path, void* to, size_t bytes);
 /// Replaces a file of the host. False when it cannot be written.
 bool write_file(const char* path, const char* text, size_t bytes);

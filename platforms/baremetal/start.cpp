@@ -15,12 +15,12 @@ extern uint8_t lazyrt_bss_begin[], lazyrt_bss_end[];
 using Constructor = void (*)();
 extern const Constructor lazyrt_constructors_begin[], lazyrt_constructors_end[];
 
-/// What main answers; a program may have its own.
+/// Called when main returns; a program may define its own.
 __attribute__((weak, noreturn)) void lazyrt_main_ended(int) {
   while (true) asm volatile("wfi");
 }
 
-/// A fault, or an interrupt that nobody waits for; a program may have its own.
+/// Called for a fault, or an interrupt without a handler; a program may define its own.
 __attribute__((weak, noreturn)) void lazyrt_unexpected_exception() {
   while (true) asm volatile("wfi");
 }
@@ -36,7 +36,7 @@ __attribute__((weak, noreturn)) void lazyrt_unexpected_exception() {
   lazyrt_main_ended(main());
 }
 
-// libgcc's divisions of 64-bit numbers name these, which would bring in its unwinder.
+// libgcc's 64-bit divisions refer to these, which would bring in its unwinder.
 void __aeabi_unwind_cpp_pr0() {}
 void __aeabi_unwind_cpp_pr1() {}
 

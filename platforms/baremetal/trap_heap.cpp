@@ -1,4 +1,4 @@
-// A heap that nobody may use: whatever asks for memory ends the program.
+// A heap that must not be used: any allocation ends the program.
 
 #include <cstdlib>
 #include <new>

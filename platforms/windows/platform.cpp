@@ -129,7 +129,7 @@ void platform_unmap_file(const MappedFile& file) {
   if (file.data != nullptr) UnmapViewOfFile(file.data);
 }
 
-// Of pages that are not locked this takes them out of the working set.
+// For pages that are not locked, this removes them from the working set.
 void platform_pages_unneeded(const void* data, size_t bytes) {
   if (bytes != 0) VirtualUnlock(const_cast<void*>(data), bytes);
 }

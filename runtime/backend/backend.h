@@ -1,7 +1,7 @@
 #pragma once
 
-// The backend interface: how a session finds a kernel for each node and what services it gives
-// them.
+// The backend interface: how a session finds a kernel for each node, and which services it gives
+// kernels.
 
 #include "runtime/backend/device.h"
 #include "runtime/core/counted_memory.h"
@@ -31,7 +31,7 @@ struct BackendOptions {
   const RunStop* stop = nullptr;
 };
 
-/// For whom a store of packed constants is made.
+/// The program for which a store of packed constants is made.
 struct WeightOptions {
   Allocator allocator;               ///< the Program's
   uint64_t constant_bytes = 0;       ///< of all constants of the Program
@@ -55,9 +55,9 @@ struct Backend {
   /// as BackendOptions::weights. Safe to use from several sessions on several threads. nullptr =
   /// none.
   Fault (*open_weights)(const WeightOptions& options, void** weights) = nullptr;
-  /// Called when the Program goes, after all its sessions.
+  /// Called when the Program is destroyed, after all its sessions.
   void (*close_weights)(void* weights) = nullptr;
-  /// Most bytes that such a store comes to hold; nullptr = 0.
+  /// The most bytes that such a store can grow to; nullptr = 0.
   uint64_t (*most_weight_bytes)(uint64_t constant_bytes) = nullptr;
   /// Asked in order when select finds nothing (e.g. cpu falls back to reference); may be nullptr.
   const Backend* fallback = nullptr;

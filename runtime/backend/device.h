@@ -18,8 +18,8 @@ namespace lazyrt {
 struct SegmentNode {
   size_t index = 0;  ///< in the method, for messages
   const OpEntry* op = nullptr;
-  /// Specs and the bytes of constants (TensorSpec::constant) are there during compile; attributes
-  /// as long as the segment. The pages of constants of which something was packed are dropped then.
+  /// Specs and the bytes of constants (TensorSpec::constant) are valid during compile; attributes
+  /// as long as the segment. The pages of constants that were packed are dropped then.
   NodeSpec spec;
   /// Of its inputs and outputs, in their order: values of the method by number, -1 = absent. As
   /// long as the segment.
@@ -55,9 +55,9 @@ struct Device {
   /// aligned to kAlignment.
   size_t alignment = kAlignment;
 
-  /// Memory of the space; any thread. kOutOfMemory. Where the host has it, too, and all nodes run
-  /// on the device, the host's arena is that of the space: inputs, outputs and states are copied by
-  /// nobody.
+  /// Allocates memory of the space; from any thread. kOutOfMemory. If the host has that memory,
+  /// too, and all nodes run on the device, both have one arena: inputs, outputs and states are not
+  /// copied.
   Fault (*allocate)(void* program, uint64_t bytes, SpaceBlock* block) = nullptr;
   void (*release_memory)(void* program, void* address) = nullptr;
 
@@ -81,14 +81,16 @@ struct Device {
   // node that failed is done; work behind it may be done or not, but for `copy`.
 
   Fault (*submit)(void* segment) = nullptr;
-  /// From the host: when it returns, `from` may change. nullptr: zeros.
+  /// Copies from the host: when it returns, `from` may change. nullptr: zeros.
   Fault (*copy_in)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// To the host: the bytes are there when `wait` returns.
+  /// Copies to the host: the bytes have arrived when `wait` returns.
   Fault (*copy_out)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Within the space, bytes that do not overlap: what a state becomes. It must not be done if a
-  /// node failed that was queued since the last wait. nullptr: states live on the host.
+  /// Copies within the space, for states that take their next value; the ranges do not overlap. It
+  /// must not be done if a node failed that was queued since the last wait. nullptr: states live on
+  /// the host.
   Fault (*copy)(void* services, void* to, const void* from, size_t bytes) = nullptr;
-  /// Begins what is queued, since the host works on meanwhile. nullptr: it has begun anyway.
+  /// Begins the queued work, because the host works on meanwhile. nullptr: the device has begun
+  /// anyway.
   Fault (*flush)(void* services) = nullptr;
   /// Returns when nothing is queued or under way. Of several nodes that failed the error is of that
   /// with the lowest index, which it gives in its text and in *node. *node is 0 at the call, and is

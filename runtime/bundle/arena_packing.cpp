@@ -9,7 +9,8 @@
 namespace lazyrt {
 namespace {
 
-/// The steps of a run, from -1 to `last`: leaves of a complete binary tree, whose root is node 1.
+/// The steps of a run, from -1 to `last`: the leaves of a complete binary tree, whose root is node
+/// 1.
 class StepTree {
  public:
   explicit StepTree(int32_t last) {
@@ -38,7 +39,8 @@ int32_t last_step(Span<const ArenaPiece> pieces) {
   return last;
 }
 
-/// For each piece the largest sum of live bytes during its life; none when memory is short.
+/// Finds, for each piece, the largest sum of live bytes during its life; empty when memory is
+/// short.
 Span<uint64_t> find_pressures(Span<const ArenaPiece> pieces, Pool* memory) {
   const StepTree tree(last_step(pieces) + 1);
   const auto pressures = memory->make<uint64_t>(pieces.size());
@@ -58,7 +60,7 @@ Span<uint64_t> find_pressures(Span<const ArenaPiece> pieces, Pool* memory) {
   return pressures;
 }
 
-/// In which order pieces are placed: the largest first, those of this first number before all.
+/// The order in which pieces are placed: the largest by this number first.
 enum class Order : uint8_t { kBytes, kPressure, kLife, kFirstStep };
 
 struct Key {
@@ -85,8 +87,8 @@ struct Range {
   uint64_t end;
 };
 
-/// By their begins, with Shell's method: what lies around a piece is a few dozens. Measured in
-/// the ArenaPacking tests: 433 M instructions; with the heapsort of core/sort.h 556 M, with
+/// Sorts ranges by their begins, with Shell's method: a piece has a few dozen neighbours. Measured
+/// in the ArenaPacking tests: 433 M instructions; with the heapsort of core/sort.h 556 M, with
 /// std::sort 407 M.
 void sort_ranges(Span<Range> ranges) {
   for (size_t gap = ranges.size() / 2; gap != 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
@@ -100,7 +102,8 @@ void sort_ranges(Span<Range> ranges) {
   }
 }
 
-/// Offset of the tightest gap between `taken` that takes `bytes`; else the end of them. Sorts them.
+/// Returns the offset of the tightest gap between `taken` that holds `bytes`, else the end of them.
+/// Sorts `taken`.
 uint64_t best_gap(uint64_t bytes, Span<Range> taken) {
   sort_ranges(taken);
   uint64_t end = 0, best = 0, best_size = UINT64_MAX;
@@ -204,7 +207,7 @@ class Packer {
     if (!neighbours_.empty()) each_pair(total);
   }
 
-  /// Keeps the offsets of this order if none before it needed as few bytes.
+  /// Keeps the offsets of this order if no earlier order needed as few bytes.
   void try_order(Order order) {
     sort_by(order);
     const uint64_t total = in_gaps_ ? place_in_gaps() : place_above();
@@ -232,7 +235,7 @@ class Packer {
     return total;
   }
 
-  /// Without looking at pairs: each above what is there during its life.
+  /// Places pieces without looking at pairs: each above everything that is there during its life.
   uint64_t place_above() {
     skyline_.clear();
     uint64_t total = 0;
@@ -254,7 +257,7 @@ class Packer {
   Span<Place> places_;  ///< per piece
   Span<uint32_t> order_;
   Span<uint32_t> alive_;
-  Span<uint32_t> neighbours_;  ///< piece by piece, those that are alive together with it
+  Span<uint32_t> neighbours_;  ///< per piece, the pieces that are alive together with it
   Span<Range> taken_;
   bool in_gaps_ = true;
   Skyline<uint64_t> skyline_;

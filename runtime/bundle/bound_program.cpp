@@ -120,8 +120,7 @@ class Binder {
     }
   }
 
-  /// What walks the variant's copy, or takes its numbers for those of the base, may do so after
-  /// this.
+  /// To be called before code walks the variant's copy, or takes its numbers for those of the base.
   Fault check_structure() {
     LAZYRT_RETURN_IF_ERROR(check_method_structure(sections_.metadata, bound_method()));
     const bool same = count_of(bound_method().values()) == count_of(method_.values()) &&
@@ -133,8 +132,8 @@ class Binder {
     return bad_bundle("what its patches write changes its structure");
   }
 
-  /// What reads nodes in the base, as taps do, may take the operands of the copy for theirs after
-  /// this. REQUIRES: check_structure was ok.
+  /// To be called before code that reads nodes in the base, as taps do, takes the operands of the
+  /// copy for theirs. REQUIRES: check_structure was ok.
   bool has_same_nodes() const {
     for (uint32_t i = 0; i < count_of(method_.nodes()); ++i) {
       const fb::Node &node = node_at(method_, i), &bound = node_at(bound_method(), i);
@@ -153,8 +152,7 @@ class Binder {
     uint32_t piece;    ///< of a root
   };
 
-  /// A value that was written over another one, and has not its size any more, gets memory of its
-  /// own.
+  /// A value that was written over another one and no longer has its size gets memory of its own.
   void find_roots(MethodCheck* check, Span<Share> shares) const {
     for (size_t id = 0; id < check->values.size(); ++id) {
       ValueFacts& facts = check->values[id];
@@ -259,7 +257,7 @@ struct Corner {
   bool largest;
 };
 
-/// Corner `index` of a method's: two of each variant.
+/// Returns corner `index` of a method: each variant has two.
 Corner corner_of(const fb::Method& method, size_t index) {
   return {method, index / 2, index % 2 == 1};
 }
@@ -279,7 +277,7 @@ size_t count_taking(const fb::Method& method, Span<const int64_t> symbols) {
   return count;
 }
 
-/// Counts what check_bounds binds, until it is too much.
+/// Counts the bindings of check_bounds until there are too many.
 class BindingCount {
  public:
   Fault add_variants(size_t variants) {
@@ -338,7 +336,7 @@ Fault BoundProgram::make(const ProgramState& base, const Allocator& memory) {
   return {};
 }
 
-/// Takes one step for each variant of the method that takes the sizes.
+/// Runs one step for each variant of the method that takes the sizes.
 Fault BoundProgram::for_each_variant(Stage stage, const Governor& governor) {
   const Span<const int64_t> symbols = {symbols_, count_of(base_->method(method_).symbols())};
   for (size_t v = 0; v < base_->variant_count(method_); ++v) {
@@ -354,7 +352,8 @@ Fault BoundProgram::for_each_variant(Stage stage, const Governor& governor) {
   return {};
 }
 
-/// What one variant writes may change another one in a hostile file: all are verified afterwards.
+/// In a hostile file, what one variant writes may change another one, so all are verified
+/// afterwards.
 Fault BoundProgram::bind(size_t method, Span<const int64_t> symbols, const RunStop* stop) {
   const fb::Method& m = base_->method(method);
   LAZYRT_RETURN_IF_ERROR(check_sizes(m, symbols));

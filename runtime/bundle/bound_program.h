@@ -7,10 +7,10 @@ namespace lazyrt {
 
 struct Governor;  // method_check.h
 
-/// A program whose method is bound to other sizes than those in the file: a copy of the metadata
-/// with other extents, attributes and places of the variants that take these sizes, which are
-/// verified as any bundle's are. It shares constants, ops and limits with the program that it is
-/// made of, and must not outlive it.
+/// A program whose method is bound to other sizes than those in the file. It has a copy of the
+/// metadata, in which the variants that take these sizes have other extents, attributes and places,
+/// and which is verified like any bundle's metadata. It shares constants, ops and limits with the
+/// program that it is made from, and must not outlive it.
 class BoundProgram {
  public:
   BoundProgram() = default;
@@ -31,7 +31,7 @@ class BoundProgram {
   /// ok.
   Fault bind(size_t method, Span<const int64_t> symbols, const RunStop* stop);
 
-  /// Only the method that was bound is of use, and its variants that take the sizes. REQUIRES: the
+  /// Only the bound method may be used, and only its variants that take the sizes. REQUIRES: the
   /// last bind() was ok.
   const ProgramState& state() const { return state_; }
 

@@ -171,7 +171,7 @@ TEST(BoundProgram, AVariantsExtentsFollowAsTheMethodsDo) {
   };
   EXPECT_TRUE(with_variant(1).ok()) << with_variant(1).message();
   EXPECT_THAT(with_variant(0).message(),
-              HasSubstr("input 'ids' has not the method's fixed extents and symbols"));
+              HasSubstr("input 'ids' does not have the method's fixed extents and symbols"));
 }
 
 TEST(BoundProgram, TakesAllowedValuesOnly) {
@@ -295,7 +295,7 @@ TEST(BoundProgram, StatesKeepTheirShape) {
   BoundProgram other;
   const Status status = base.bind({4, 8}, &other);
   EXPECT_EQ(status.error(), Error::kInvalidBundle);
-  EXPECT_THAT(status.message(), HasSubstr("next has not its dtype and shape f32[6,3]"));
+  EXPECT_THAT(status.message(), HasSubstr("next does not have its dtype and shape f32[6,3]"));
 }
 
 /// The double of these bits. Sums of such that are below 2^52 are sums of integers.

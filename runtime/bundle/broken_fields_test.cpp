@@ -73,7 +73,8 @@ std::vector<Break> breaks() {
          add_sized_variant(p).symbols[0]->name = "rows";
        }},
       {"methods.symbols", "of other dims in its variant", kBad,
-       "variant 1 of method 'forward': input 'ids' has not the method's fixed extents and symbols",
+       "variant 1 of method 'forward': input 'ids' does not have the method's fixed extents and "
+       "symbols",
        [](auto& p) {
          add_batch(p);
          value(p, kIds).symbols = {0};
@@ -180,7 +181,7 @@ std::vector<Break> breaks() {
       {"methods.patches", "a negative element", kBad, "patch 0: element -2 of 1",
        [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, -2, 0, fb::FieldType::Int64)); }},
       {"methods.patches", "an element of a number", kBad,
-       "patch 0: field 0 of node 0 has not the patch's type",
+       "patch 0: field 0 of node 0 does not have the patch's type",
        [](auto& p) { add_patch(p, fb::Patch(kRowsNode, 0, 0, 0, fb::FieldType::Int64)); }},
       {"methods.patches", "unknown type", kNo, "patch 0: its field type 9 is newer",
        [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, 0, 0, fb::FieldType(9))); }},
@@ -200,7 +201,7 @@ std::vector<Break> breaks() {
          method(p).terms[0] = fb::Term(int64_t{1} << 32, 0, 0, 0, fb::TermOp::Integer);
        }},
       {"methods.patches", "the offset of a vector", kBad,
-       "patch 0: field 0 of node 3 has not the patch's type",
+       "patch 0: field 0 of node 3 does not have the patch's type",
        [](auto& p) { add_patch(p, fb::Patch(kFlatNode, 0, -1, 0, fb::FieldType::Int32)); }},
 
       {"methods.symbols.max", "below min", kBad, "symbol 'batch'",
@@ -226,7 +227,7 @@ std::vector<Break> breaks() {
          value(p, kRows).offset = 0;
        }},
       {"methods.values.kind", "state that is none", kBad,
-       "of kind State, but none of the method's states",
+       "of kind State, but not one of the method's states",
        [](auto& p) {
          add_state(p);
          method(p).states.clear();
@@ -440,7 +441,7 @@ std::vector<Break> breaks() {
       {"methods.sources", "dropped", kBad, "there is no source 0",
        [](auto& p) { method(p).sources.clear(); }},
 
-      {"methods.inputs", "one dropped", kBad, "value 1 ('ids'): it is of kind Input, but none",
+      {"methods.inputs", "one dropped", kBad, "value 1 ('ids'): it is of kind Input, but not one",
        [](auto& p) { method(p).inputs.pop_back(); }},
       {"methods.inputs.name", "missing", kBad, "name",
        [](auto& p) { method(p).inputs[0]->name = ""; }},
@@ -588,7 +589,7 @@ std::vector<Break> breaks() {
        }},
       {"methods.variants", "fewer literals", kBad, "0 literals, the method has 1",
        [](auto& p) { add_variant(p).literals.clear(); }},
-      {"methods.variants", "a literal elsewhere", kBad, "literal 'count' is not the method's",
+      {"methods.variants", "a literal elsewhere", kBad, "literal 'count' differs from the method's",
        [](auto& p) { add_variant(p).literals[0]->position = 1; }},
       {"methods.variants", "a state more", kBad, "1 states, the method has 0",
        [](auto& p) { add_state(add_variant(p)); }},
@@ -599,12 +600,13 @@ std::vector<Break> breaks() {
          add_state(add_variant(p)).name = "total";
        }},
       {"methods.variants", "a state of another first content", kBad,
-       "state 'count' is not the method's",
+       "state 'count' differs from the method's",
        [](auto& p) {
          add_state(p);
          add_state(add_variant(p)).initial = -1;
        }},
-      {"methods.variants", "a state of another type", kBad, "state 'count' is not the method's",
+      {"methods.variants", "a state of another type", kBad,
+       "state 'count' differs from the method's",
        [](auto& p) {
          add_state(p);
          const int id = add_state(add_variant(p)).value;
@@ -646,7 +648,7 @@ std::vector<Break> breaks() {
        [](auto& p) { add_state(p).value = 99; }},
       {"methods.states.value", "not a state", kBad, "value 0 is not of kind State",
        [](auto& p) { add_state(p).value = kX; }},
-      {"methods.states.value", "of two states", kBad, "value 9 is of two states",
+      {"methods.states.value", "of two states", kBad, "value 9 belongs to two states",
        [](auto& p) {
          const int id = add_state(p).value;
          add_state(p).value = id;
@@ -655,7 +657,8 @@ std::vector<Break> breaks() {
        [](auto& p) { add_state(p).initial = -2; }},
       {"methods.states.initial", "not a constant", kBad, "initial is value 0, which is no Constant",
        [](auto& p) { add_state(p).initial = kX; }},
-      {"methods.states.initial", "of another type", kBad, "initial has not its dtype and shape",
+      {"methods.states.initial", "of another type", kBad,
+       "initial does not have its dtype and shape",
        [](auto& p) {
          fb::StateT& s = add_state(p);
          s.next = s.value;
@@ -663,7 +666,8 @@ std::vector<Break> breaks() {
        }},
       {"methods.states.next", "no such value", kBad, "there is no value -1",
        [](auto& p) { add_state(p).next = -1; }},
-      {"methods.states.next", "of another type", kBad, "next has not its dtype and shape f32[2,3]",
+      {"methods.states.next", "of another type", kBad,
+       "next does not have its dtype and shape f32[2,3]",
        [](auto& p) { add_state(p).next = kIds; }},
       {"methods.states.next", "another state", kBad, "next is value 9, another state",
        [](auto& p) {

@@ -1,4 +1,4 @@
-// Guards: one element of a known kind of number, and a number that it can be.
+// Guards: one element of a known kind of number, and a number that such an element can be.
 
 #include <cinttypes>
 #include <cmath>

@@ -1,4 +1,5 @@
-// Whether two methods can be called alike: the same interface and the same states.
+// Whether two methods can be called in the same way: they have the same interface and the same
+// states.
 
 #include <cstring>
 
@@ -46,7 +47,7 @@ Fault check_same_names(const fb::Method& method, const fb::Method& variant, cons
   return {};
 }
 
-/// Of the values that inputs or outputs are.
+/// The dtypes of the values behind inputs or outputs.
 DType dtype_at(const fb::Method& method, const NamedList& bindings, uint32_t i) {
   const auto* binding = static_cast<const fb::Binding*>(table_at(&method, bindings.field, i));
   return dtype_of(value_at(method, binding->value()).dtype());
@@ -70,7 +71,7 @@ Fault check_literals(const fb::Method& method, const fb::Method& variant) {
     const fb::Literal& a = literal_at(method, i);
     const fb::Literal& b = literal_at(variant, i);
     if (a.position() == b.position() && a.dtype() == b.dtype()) continue;
-    return bad_bundle("literal '%.40s' is not the method's in position and dtype",
+    return bad_bundle("literal '%.40s' differs from the method's in position or dtype",
                       text_of(b.name()));
   }
   return {};
@@ -92,13 +93,13 @@ Fault check_states(const fb::Method& method, const fb::Method& variant) {
         same_initial(method, a.initial(), variant, b.initial())) {
       continue;
     }
-    return bad_bundle("state '%.40s' is not the method's in type and first content",
+    return bad_bundle("state '%.40s' differs from the method's in type or first content",
                       text_of(b.name()));
   }
   return {};
 }
 
-/// At equal values of the symbols the inputs have equal shapes.
+/// Equal values of the symbols have to give equal shapes of the inputs.
 Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
   for (uint32_t i = 0; i < count_of(method.inputs()); ++i) {
     const fb::Value& a = value_at(method, input_at(method, i).value());
@@ -110,7 +111,7 @@ Fault check_same_dims(const fb::Method& method, const fb::Method& variant) {
       same = rule == rule_of(variant, b, dim) && (rule.symbol >= 0 || x[dim] == y[dim]);
     }
     if (same) continue;
-    return bad_bundle("input '%.40s' has not the method's fixed extents and symbols",
+    return bad_bundle("input '%.40s' does not have the method's fixed extents and symbols",
                       text_of(input_at(variant, i).name()));
   }
   return {};

@@ -1,5 +1,5 @@
-// The memory plan: who may share memory, and that everything else that lives at the same time is
-// apart.
+// The memory plan: which values may share memory, and that all other values that live at the same
+// time are apart.
 
 #include <algorithm>
 #include <cinttypes>
@@ -11,7 +11,7 @@
 namespace lazyrt {
 namespace {
 
-/// A range of the arena from the node that makes it to the last use of whatever shares it.
+/// A range of the arena, from the node that makes it to the last use of any value that shares it.
 struct Owned {
   size_t begin;
   size_t end;    ///< with the tail
@@ -85,7 +85,7 @@ class MemoryCheck {
     return {};
   }
 
-  /// A view of operand 0, or in place over an operand that nothing reads any more.
+  /// Allows a view of operand 0, or writing in place over an operand that nothing reads any more.
   Fault check_sharing(int32_t index, size_t id, size_t target) const {
     const fb::Node& node = c_.node(index);
     const OpDef& def = *c_.ops.find(attrs_of(node))->def;
@@ -122,7 +122,7 @@ class MemoryCheck {
     return shares_[id].root == id && (kind == fb::ValueKind::Arena || kind == fb::ValueKind::Input);
   }
 
-  /// In the order of their ids. REQUIRES: there is room for all values.
+  /// Lists ranges in the order of their ids. REQUIRES: there is room for all values.
   Span<Owned> collect(Span<Owned> room) const {
     size_t count = 0;
     for (size_t id = 0; id < c_.values.size(); ++id) {
@@ -154,8 +154,8 @@ class MemoryCheck {
   Span<MemoryShare> shares_;  ///< per value
 };
 
-/// In order of their begins, each range must begin above the ends of all that share a moment with
-/// it.
+/// In the order of their begins, each range must begin above the ends of all ranges that are alive
+/// at the same time as it.
 Fault MemoryCheck::check_apart() const {
   const Span<Owned> room = memory_->make<Owned>(c_.values.size());
   Skyline<size_t> skyline;

@@ -15,7 +15,8 @@ Fault no_memory_to_check();  // verifier.cpp
 /// LoadOptions::memory_limit with its default.
 inline uint64_t memory_limit_of(uint64_t limit) { return limit == 0 ? kDefaultMemoryLimit : limit; }
 
-/// Adds up what a run of one method may have to do, all its variants tried, against the limits.
+/// Adds up the work that a run of one method may do, all variants included, and compares it with
+/// the limits.
 class WorkMeter {
  public:
   explicit WorkMeter(const LoadOptions& options);
@@ -53,7 +54,7 @@ enum class CheckMode : uint8_t {
   kBound,   ///< all rules, of a method bound to other sizes: its samples are of those in the file
 };
 
-/// What a check counts against and hears. All of it outlives the check.
+/// What a check counts against, and what stops it. All of it outlives the check.
 struct Governor {
   WorkMeter* work;
   const RunStop* stop;  ///< nullptr: it cannot be stopped
@@ -75,7 +76,7 @@ struct MethodCheck {
 
   const char* name() const { return text_of(method.name()); }
   bool derives() const { return kDynamicShapes && mode == CheckMode::kDerive; }
-  /// kCancelled or kDeadlineExceeded where the run that this is part of is to end.
+  /// kCancelled or kDeadlineExceeded if the run that this is part of has to end.
   Fault check_stop() const { return stop != nullptr && stop->is_due() ? stop->status() : Fault(); }
   int32_t node_count() const { return static_cast<int32_t>(count_of(method.nodes())); }
   const fb::Node& node(int32_t i) const { return node_at(method, i); }
@@ -116,7 +117,7 @@ Fault check_reserved(MethodCheck* check);         // reserved_rules.cpp
 /// kUnsupported names the first part that this runtime cannot run.
 Fault check_supported(const MethodCheck& check);  // reserved_rules.cpp
 
-/// All of them; of a method that is derived those that make what is not there yet.
+/// Checks all rules; for a derived method, only those that make what is not there yet.
 Fault check_rules(MethodCheck* check);  // verifier.cpp
 
 /// Element count × element size without overflow, and no more than a file may say.
@@ -124,11 +125,11 @@ bool checked_bytes(const TensorSpec& spec, uint64_t* bytes);  // value_rules.cpp
 
 /// Arena and states fit into `limit`. REQUIRES: check_values.
 Fault check_memory_limit(const MethodCheck& check, uint64_t limit);  // memory_rules.cpp
-/// `other` has the interface and the states of `method`: names, dtypes, fixed extents, symbols.
-/// REQUIRES: both were checked.
+/// Checks that `other` has the interface and the states of `method`: names, dtypes, fixed extents,
+/// symbols. REQUIRES: both were checked.
 Fault check_same_interface(const fb::Method& method,
                            const fb::Method& other);  // interface_match.cpp
-/// That, of a variant in a file. REQUIRES: both were checked.
+/// The same for a variant in a file. REQUIRES: both were checked.
 Fault check_variant(const OpTable& ops, const fb::Method& method,
                     const fb::Method& variant);  // variant_rules.cpp
 

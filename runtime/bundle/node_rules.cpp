@@ -8,7 +8,7 @@
 namespace lazyrt {
 namespace {
 
-/// The attributes that are vectors of 64-bit numbers can be read in place.
+/// Whether attributes that are vectors of 64-bit numbers can be read in place.
 bool has_aligned_attributes(const fb::Node& node) {
   const auto* table = static_cast<const flatbuffers::Table*>(node.op());
   const Span<const Field> fields = fields_of(node.op_type());
@@ -20,7 +20,7 @@ bool has_aligned_attributes(const fb::Node& node) {
   return true;
 }
 
-/// Room for the specs of a node's operands, of one after the other.
+/// Room for the specs of one node's operands; nodes use it one after the other.
 struct SpecsRoom {
   Span<TensorSpec> inputs;
   Span<TensorSpec> outputs;
@@ -68,7 +68,7 @@ Fault check_op(const MethodCheck& c, const fb::Node& node, const OpEntry** entry
   return not_built(c.ops, "operator ", fb::EnumNameOpAttrs(kind), "");
 }
 
-/// A selective build was made for every type that the node's operands and results have.
+/// Checks that a selective build was made for every type of the node's operands and results.
 Fault check_kept(const MethodCheck& c, const OpEntry& op, const fb::Node& node,
                  const Operands& operands) {
   if (op.kept == nullptr) return {};
@@ -155,7 +155,7 @@ Fault check_outputs(MethodCheck* c, int32_t index, Span<const int32_t> ids) {
   return {};
 }
 
-/// What a node makes at other sizes: dtype and rank are those of the file.
+/// Derives what a node makes at other sizes: dtype and rank are those of the file.
 Fault derive_output(MethodCheck* c, size_t output, size_t id, const TensorSpec& made) {
   TensorSpec& spec = c->values[id].spec;
   if (made.dtype == spec.dtype && made.shape.rank() == spec.shape.rank()) {
@@ -213,7 +213,7 @@ Fault check_node(MethodCheck* c, int32_t index, const SpecsRoom& room) {
   return check_work(*c, *entry->def, node, operands);
 }
 
-/// As much as the largest node takes. Pays for walking all operands.
+/// Takes as much room as the largest node needs. Counts the work of walking all operands.
 Fault make_room(MethodCheck* check, SpecsRoom* room) {
   const MethodCheck& c = *check;
   size_t inputs = 0;
@@ -232,7 +232,7 @@ Fault make_room(MethodCheck* check, SpecsRoom* room) {
   return check->memory.is_short() ? no_memory_to_check() : Fault();
 }
 
-/// All operators at once, so that the message counts what is missing.
+/// Looks at all operators at once, so that the message counts the missing ones.
 Fault check_known_ops(const MethodCheck& c) {
   const OpEntry* entry = nullptr;
   int32_t first = -1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands behind Program and Method. Internal to the runtime; sessions are made from it.
+// What Program and Method refer to. Internal to the runtime; sessions are made from it.
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/variant_sizes.h"
@@ -13,15 +13,16 @@ namespace lazyrt {
 class ProgramState {
  public:
   BundleSections sections;
-  /// A copy of the metadata in which methods are bound to other sizes: see BoundProgram. Null: as
-  /// in the file.
+  /// A copy of the metadata in which methods are bound to other sizes: see BoundProgram. Null: the
+  /// metadata is the file's.
   const uint8_t* bound_metadata = nullptr;
   const OpTable* ops = nullptr;
   LoadOptions options;  ///< limits, for what is bound to other sizes later
   uint64_t bytes = 0;
   Allocator allocator;  ///< of the state itself, too
   MappedFile file;      ///< unmapped with the state
-  /// Of `allocator`, for what sessions share: also why nodes run on another backend than theirs.
+  /// Takes memory from `allocator` for what sessions share, such as the texts that say why nodes
+  /// run on a fallback.
   mutable ProgramMemory memory{&allocator};
   /// What backends share between the sessions of this program, by Backend*.
   mutable SharedObjects shared;

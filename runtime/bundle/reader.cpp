@@ -34,12 +34,13 @@ Fault check_version(const BundleProlog& prolog) {
                prolog.major, prolog.minor, kBundleMajor);
 }
 
-/// Sections as they follow each other in a file.
+/// Checks sections in the order in which they follow each other in a file.
 struct SectionCheck {
   uint64_t file_bytes;
   uint64_t end = sizeof(BundleProlog);  ///< of what was checked
 
-  /// [offset, offset + bytes) is next and ends in the file. REQUIRES: alignment is a power of two.
+  /// Checks that [offset, offset + bytes) is the next range and ends within the file. REQUIRES:
+  /// alignment is a power of two.
   Fault next(Word name, uint32_t alignment, uint64_t offset, uint64_t bytes) {
     if ((static_cast<uint32_t>(offset) & (alignment - 1)) != 0) {
       return Fault(Error::kInvalidBundle, "prolog: %s section is not aligned to %" PRIu32, name,

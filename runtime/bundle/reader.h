@@ -18,7 +18,7 @@ struct BundleSections {
   Span<const uint8_t> constants;
   Span<const uint8_t> samples;
 
-  /// Where a part of the metadata begins in it.
+  /// Returns the offset of a part of the metadata.
   size_t place_of(const void* part) const {
     return static_cast<size_t>(static_cast<const uint8_t*>(part) - metadata.data());
   }
@@ -28,11 +28,12 @@ struct BundleSections {
 /// REQUIRES: read_sections() filled `sections`.
 uint64_t prolog_checksum_of(const BundleSections& sections);
 
-/// Checks prolog, checksums and the FlatBuffer's structure. What the tables say is not checked yet.
+/// Checks the prolog, the checksums and the FlatBuffer's structure, but not yet what the tables
+/// say.
 Fault read_sections(Span<const uint8_t> file, bool check_data, BundleSections* out);
 
-/// Checks the structure of a method, its variants among it: that no offset in it leads outside of
-/// the metadata. REQUIRES: `method` is where a method was in metadata whose structure was checked.
+/// Checks the structure of a method and its variants: no offset in it leads outside of the
+/// metadata. REQUIRES: `method` is where a method was in metadata whose structure was checked.
 Fault check_method_structure(Span<const uint8_t> metadata, const fb::Method& method);
 
 /// Number of elements of a vector that may be absent.
@@ -43,8 +44,8 @@ size_t count_of(const V* vector) {
 /// A string that may be absent.
 inline const char* text_of(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
 
-/// Whether the elements may be read in place. FlatBuffers verifies where a vector's length is
-/// aligned, not its elements: those of 64 bits may lie in between.
+/// Whether the elements may be read in place. FlatBuffers checks the alignment of a vector's
+/// length, but not of its 64-bit elements.
 template <class T>
 bool is_aligned(const flatbuffers::Vector<T>* v) {
   return v == nullptr || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
@@ -58,7 +59,7 @@ inline Span<const int32_t> ints_of(const flatbuffers::Vector<int32_t>* v) {
 inline DType dtype_of(fb::DType t) { return static_cast<DType>(t); }
 /// REQUIRES: at most kMaxRank extents.
 Shape shape_of(const flatbuffers::Vector<int64_t>* v);
-/// The symbol that a dim of a value is, or -1. REQUIRES: symbols was verified.
+/// Returns the symbol that a dim of a value is, or -1. REQUIRES: symbols was verified.
 inline int32_t symbol_of(const fb::Value& value, int dim) {
   const auto indices = ints_of(value.symbols());
   return dim >= 0 && static_cast<size_t>(dim) < indices.size() ? indices[static_cast<size_t>(dim)]
@@ -70,12 +71,12 @@ inline const Tables* tables_of(const void* owner, flatbuffers::voffset_t field) 
   auto* table = const_cast<flatbuffers::Table*>(static_cast<const flatbuffers::Table*>(owner));
   return table->GetPointer<const Tables*>(field);
 }
-/// One of them. REQUIRES: there is one of this number.
+/// Returns element number i of such a vector. REQUIRES: it exists.
 inline const void* table_at(const void* owner, flatbuffers::voffset_t field, uint32_t i) {
   return tables_of(owner, field)->Get(i);
 }
 
-// The parts of a method by their numbers. REQUIRES: there is one of this number.
+// Returns a part of a method by its number. REQUIRES: it exists.
 #define LAZYRT_PART(Table, part, FIELD)                                  \
   template <class Index>                                                 \
   const fb::Table& part##_at(const fb::Method& method, Index i) {        \

@@ -1,4 +1,5 @@
-// Parts of the schema that this runtime does not run yet: well-formed first, then refused by name.
+// Parts of the schema that this runtime does not run yet: checked for form first, then refused by
+// name.
 
 #include <cmath>
 

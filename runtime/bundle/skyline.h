@@ -7,12 +7,12 @@
 
 namespace lazyrt {
 
-/// For each moment the highest end of the ranges put there. A segment tree over [0, moments).
-/// Bytes: size_t, or uint64_t where they are not known to be addressable.
+/// For each moment, the highest end of the ranges put there. A segment tree over [0, moments).
+/// Bytes: size_t, or uint64_t if they may exceed the address space.
 template <class Bytes>
 class Skyline {
  public:
-  /// In `memory`, which says whether it was short.
+  /// Takes its memory from `memory`, which says afterwards whether it was short.
   void make(size_t moments, Pool* memory) {
     while (leaves_ < moments) leaves_ *= 2;
     nodes_ = memory->make<Node>(2 * leaves_);

@@ -17,7 +17,7 @@ Fault check_initial(const MethodCheck& c, const fb::State& state, const ValueFac
     return bad_bundle("initial is value %d, which is no Constant", state.initial());
   }
   if (same_type(initial.spec, value.spec)) return {};
-  return bad_bundle("initial has not its dtype and shape %s%s", dtype_name(value.spec.dtype),
+  return bad_bundle("initial does not have its dtype and shape %s%s", dtype_name(value.spec.dtype),
                     shape_text(value.spec.shape).text);
 }
 
@@ -28,7 +28,7 @@ Fault check_next(MethodCheck* c, const fb::State& state, const ValueFacts& value
     return bad_bundle("next is value %d, another state", state.next());
   }
   if (!same_type(next.spec, value.spec)) {
-    return bad_bundle("next has not its dtype and shape %s%s", dtype_name(value.spec.dtype),
+    return bad_bundle("next does not have its dtype and shape %s%s", dtype_name(value.spec.dtype),
                       shape_text(value.spec.shape).text);
   }
   next.last_use = c->node_count();
@@ -41,7 +41,7 @@ Fault check_state(MethodCheck* c, const fb::State& state) {
   if (value.kind != fb::ValueKind::State) {
     return bad_bundle("value %d is not of kind State", state.value());
   }
-  if (value.bound) return bad_bundle("value %d is of two states", state.value());
+  if (value.bound) return bad_bundle("value %d belongs to two states", state.value());
   value.bound = true;
   LAZYRT_RETURN_IF_ERROR(check_initial(*c, state, value));
   return check_next(c, state, value);
@@ -59,7 +59,7 @@ Fault check_all(MethodCheck* c) {
   }
   for (size_t id = 0; id < c->values.size(); ++id) {
     if (c->values[id].kind == fb::ValueKind::State && !c->values[id].bound) {
-      return c->at_value(id, bad_bundle("it is of kind State, but none of the method's states"));
+      return c->at_value(id, bad_bundle("it is of kind State, but not one of the method's states"));
     }
   }
   return check_names(names, "state");

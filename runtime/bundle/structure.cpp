@@ -16,7 +16,7 @@ using flatbuffers::voffset_t;
 /// Vtables that are remembered, on the stack.
 constexpr size_t kSeen = 16;
 
-/// What a bundle is made of, but for the attributes of operators.
+/// The tables that a bundle consists of, without the attributes of operators.
 constexpr TableFields<fb::Bundle, fb::Method, fb::Value, fb::Quantization, fb::Node, fb::Source,
                       fb::Binding, fb::Literal, fb::Symbol, fb::State, fb::Guard, fb::Sample,
                       fb::Blob, fb::KeyValue>
@@ -24,7 +24,8 @@ constexpr TableFields<fb::Bundle, fb::Method, fb::Value, fb::Quantization, fb::N
 template <class Table>
 constexpr size_t kNumberOf = kTables.number_of<Table>();
 
-/// What was found of a table: the same as of others of its kind at its vtable, as most tables are.
+/// What was found about a table; the same holds for other tables of its kind with the same vtable,
+/// as most have.
 struct Seen {
   const Field* fields = nullptr;
   size_t vtable = 0;
@@ -41,7 +42,7 @@ struct Seen {
   }
 };
 
-/// Positions are counted from the first byte; as long as nothing was checked, they may be any.
+/// Positions are counted from the first byte; until they are checked, they may have any value.
 class Structure {
  public:
   explicit Structure(Span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -90,7 +91,7 @@ class Structure {
     *value = get<T>(at);
     return true;
   }
-  /// All of a table but where its fields end, and what is behind its references.
+  /// Checks all of a table except where its fields end and what its references lead to.
   bool look_at(size_t at, size_t vtable, Span<const Field> fields, Seen* seen) const {
     voffset_t vtable_bytes = 0;
     if (!read(vtable, &vtable_bytes) || vtable_bytes % sizeof(voffset_t) != 0 ||
@@ -115,7 +116,7 @@ class Structure {
     return true;
   }
 
-  /// What field i of the table leads to. REQUIRES: it was looked at.
+  /// What field i of the table leads to. REQUIRES: it was tried at.
   bool check_reference(size_t table, size_t vtable, size_t i, Span<const Field> fields) {
     const Field field = fields[i];
     size_t at = table + get<voffset_t>(vtable + slot_of(i));

@@ -15,7 +15,7 @@ namespace {
 
 const char* op_name(fb::TermOp op) { return fb::EnumNameTermOp(op); }
 
-/// Checked integer arithmetic; false: the operation has no answer.
+/// Checked integer arithmetic. False: the operation has no result.
 bool compute_integer(fb::TermOp op, int64_t a, int64_t b, int64_t* out) {
   switch (op) {
     case fb::TermOp::Add:
@@ -95,7 +95,7 @@ Fault compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, Term
 
 namespace {
 
-/// A number that has no operands; false: it has.
+/// Whether it is a number without operands.
 bool is_leaf(fb::TermOp op) { return op <= fb::TermOp::Symbol; }
 
 Fault read_leaf(const fb::Term& term, Span<const int64_t> symbols, TermNumber* out) {
@@ -212,9 +212,10 @@ Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const f
   const Field::Kind wanted = index == -1 ? Field::Kind::kNumber : Field::Kind::kNumbers;
   const uint8_t* place = table.GetAddressOf(slot_of(i));
   if (place == nullptr || fields[i].kind() != wanted || fields[i].bytes() != out->width)
-    return bad_bundle("field %d of node %d has not the patch's type", patch.field(), patch.node());
+    return bad_bundle("field %d of node %d does not have the patch's type", patch.field(),
+                      patch.node());
   if (index != -1) {
-    // Where its length is does not depend on the type of its elements.
+    // The position of a vector's length does not depend on the type of its elements.
     const auto* vector = table.GetPointer<const flatbuffers::Vector<uint8_t>*>(slot_of(i));
     if (static_cast<uint32_t>(index) >= vector->size())
       return bad_bundle("element %d of %" PRIu32, index, vector->size());

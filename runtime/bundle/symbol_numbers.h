@@ -1,6 +1,6 @@
 #pragma once
 
-// What a method's symbols make: the numbers of its terms, and the attributes that take them.
+// Numbers made of a method's symbols: its terms, and the attributes that take their values.
 
 #include "runtime/bundle/reader.h"
 #include "runtime/core/pool.h"
@@ -23,18 +23,17 @@ struct TermNumber {
   double as_real() const { return is_real ? real : static_cast<double>(integer); }
 };
 
-/// Whether it has one operand: SquareRoot and what comes behind it.
+/// Whether the operation has one operand: SquareRoot and those after it.
 inline bool is_of_one(fb::TermOp op) { return op >= fb::TermOp::SquareRoot; }
 
-/// a op b, or op of a alone. kInvalidBundle: an integer that overflows, a division by what is not
-/// positive, a real number that is not finite. REQUIRES: op is known and no Integer, Real or
-/// Symbol.
+/// Computes a op b, or op of a alone. kInvalidBundle: an integer overflows, a divisor is not
+/// positive, or a real number is not finite. REQUIRES: op is known and not Integer, Real or Symbol.
 Fault compute_term(fb::TermOp op, const TermNumber& a, const TermNumber& b, TermNumber* out);
 
 /// Computes all terms. An error names the term: kUnsupported for an operation that is newer than
-/// this runtime; kInvalidBundle for an operand that is none, an integer that overflows, a division
-/// by what is not positive, a real number that is not finite. REQUIRES: the FlatBuffer's structure
-/// and the symbols were checked; `numbers` is empty.
+/// this runtime; kInvalidBundle for an operand that is not an earlier term, an integer that
+/// overflows, a divisor that is not positive, or a real number that is not finite. REQUIRES: the
+/// FlatBuffer's structure and the symbols were checked; `numbers` is empty.
 Fault evaluate_terms(const fb::Method& method, Span<const int64_t> symbols, Pool* memory,
                      Span<TermNumber>* numbers);
 
@@ -52,14 +51,14 @@ struct PatchBytes {
 Fault find_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
                  PatchBytes* out);
 
-/// What the patch writes, and where. kUnsupported: a field type that is newer than this runtime;
+/// Finds what the patch writes, and where. kUnsupported: the field type is newer than this runtime;
 /// kInvalidBundle: there is no such node, term, stored field or element, or the field cannot hold
-/// the number. Trusts nothing of the patch. REQUIRES: check_nodes was ok.
+/// the number. Trusts nothing in the patch. REQUIRES: check_nodes was ok.
 Fault make_patch(Span<const uint8_t> metadata, const fb::Method& method, const fb::Patch& patch,
                  Span<const TermNumber> numbers, PatchBytes* out);
 
-/// Whether the metadata holds what the patch writes: integers exactly, reals within rounding, as
-/// libraries of mathematics differ in it.
+/// Whether the metadata already holds what the patch writes: integers exactly, reals within
+/// rounding, in which math libraries differ.
 bool is_patched(Span<const uint8_t> metadata, fb::FieldType type, const PatchBytes& patch);
 
 }  // namespace lazyrt

@@ -1,4 +1,5 @@
-// Dynamic dims: symbols that inputs give, numbers made of them, and attributes that take these.
+// Dynamic dims: symbols whose values the inputs give, numbers made of them, and attributes that
+// take these numbers.
 
 #include <cinttypes>
 
@@ -41,7 +42,7 @@ Fault check_each_symbol(MethodCheck* check) {
   return check_names(names, "symbol");
 }
 
-/// One index for each dim, or none; of constants and states none.
+/// Checks that there is one index for each dim, or none; constants and states have none.
 Fault check_indices(const MethodCheck& c, size_t id) {
   const auto indices = ints_of(c.value(id).symbols());
   if (indices.empty()) return {};
@@ -64,7 +65,7 @@ Fault check_indices(const MethodCheck& c, size_t id) {
   return {};
 }
 
-/// The values of the symbols; 0 = no input has said it yet.
+/// The values of the symbols; 0 = no input has given it yet.
 struct SymbolValues {
   int64_t of[kBundleMaxSymbols] = {};
 };
@@ -88,7 +89,7 @@ Fault read_extent(const MethodCheck& c, size_t id, int dim, SymbolValues* values
                     text_of(symbol(c, rule.symbol).name()), value);
 }
 
-/// What the extents of values of this kind (or of all others) say of the symbols.
+/// Reads what the extents of values of this kind (or of all other values) say about the symbols.
 Fault read_extents(const MethodCheck& c, bool of_inputs, SymbolValues* values) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     if ((c.values[id].kind == fb::ValueKind::Input) != of_inputs) continue;
@@ -111,7 +112,8 @@ Fault check_all_given(const MethodCheck& c, const SymbolValues& values) {
   return {};
 }
 
-/// What changes with the sizes is in the file, so that it can be written over.
+/// Checks that everything that changes with the sizes is stored in the file, so that it can be
+/// overwritten.
 Fault check_stored(const MethodCheck& c) {
   const auto is_stored = [](const auto& table, flatbuffers::voffset_t field) {
     return reinterpret_cast<const flatbuffers::Table&>(table).CheckField(field);

@@ -42,7 +42,8 @@ Fault check_bytes(const MethodCheck& c, const fb::Value& value, ValueFacts* fact
   return c.work->check_volume(volume(facts->spec.shape));
 }
 
-/// [offset, offset + bytes + tail) lies in the arena or in the constants; states are in neither.
+/// Checks that [offset, offset + bytes + tail) lies in the arena or in the constants; states lie in
+/// neither.
 Fault check_place(const MethodCheck& c, const fb::Value& value, ValueFacts* facts) {
   const uint64_t offset = value.offset();
   if (facts->kind == fb::ValueKind::State) {

@@ -18,10 +18,10 @@ bool holds(const SymbolInfo& symbol, int64_t value) {
   return value >= symbol.min && value <= symbol.max && value % symbol.multiple == 0;
 }
 
-/// Factors and offsets of extents, so that nothing overflows.
+/// Bound of the factors and offsets of extents, so that nothing overflows.
 constexpr int64_t kMostInRule = INT32_MAX;
 
-/// The method's terms, none where they cannot be read.
+/// The method's terms; empty if they cannot be read.
 class Terms {
  public:
   explicit Terms(const fb::Method& method)
@@ -32,7 +32,7 @@ class Terms {
                ? terms_->Get(static_cast<uint32_t>(i))
                : nullptr;
   }
-  /// The operand b where it is an Integer that a rule may have.
+  /// Reads operand b if it is an Integer that a rule may have.
   bool read_number(const fb::Term& term, int64_t* number) const {
     const fb::Term* b = at(term.b());
     if (b == nullptr || b->op() != fb::TermOp::Integer || b->integer() < -kMostInRule ||
@@ -46,7 +46,7 @@ class Terms {
   const flatbuffers::Vector<const fb::Term*>* terms_;
 };
 
-/// symbol, symbol * Integer, and one of these + Integer or - Integer
+/// Reads symbol, symbol * Integer, and one of these + Integer or - Integer.
 bool read_linear(const Terms& terms, const fb::Term* term, ExtentRule* rule) {
   if (term->op() == fb::TermOp::Add || term->op() == fb::TermOp::Subtract) {
     if (!terms.read_number(*term, &rule->offset)) return false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which variants of a method with symbols take which sizes. Each has bounds of its own for the
-// symbols, and those of the method are what its variants have together.
+// Which variants of a method with symbols take which sizes. Each variant has its own bounds for the
+// symbols; the method's bounds are the union of theirs.
 
 #include "lazyrt/runtime.h"
 #include "runtime/bundle/reader.h"
@@ -36,11 +36,12 @@ struct ExtentRule {
   }
 };
 
-/// The rule that `index` of a value's symbols names: a symbol's own, or behind these a term's,
-/// which is factor * symbol + offset within the bounds of an extent wherever the symbol is.
-/// kInvalidBundle says what is wrong with it. REQUIRES: index >= 0, symbols were checked.
+/// Reads the rule that entry `index` of a value's symbols names: a symbol's own, or, for higher
+/// indices, that of a term, which must be factor * symbol + offset and within the bounds of an
+/// extent for every value of the symbol. The text of kInvalidBundle says what is wrong. REQUIRES:
+/// index >= 0, symbols were checked.
 Fault read_rule(const fb::Method& method, int32_t index, ExtentRule* rule);
-/// That of a dim of an input. REQUIRES: check_symbols was ok.
+/// Returns the rule of a dim of an input. REQUIRES: check_symbols was ok.
 ExtentRule rule_of(const fb::Method& method, const fb::Value& value, int dim);
 
 /// "2*n + 1"
@@ -48,10 +49,11 @@ struct RuleText {
   char text[80];
 };
 RuleText rule_text(const fb::Method& method, const ExtentRule& rule);
-/// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and of which number multiples.
+/// kInvalidArgument: "'seq' is 600, allowed are 1 to 512", and multiples of which number.
 Fault check_symbol_value(const SymbolInfo& symbol, int64_t value);
 
-/// From the smallest to the largest that a variant takes. REQUIRES: there is such a symbol.
+/// Returns bounds from the smallest to the largest size that any variant takes. REQUIRES: the
+/// symbol exists.
 SymbolInfo bounds_of(const fb::Method& method, size_t symbol);
 
 /// Whether the sizes are within the bounds of one variant. REQUIRES: one for each symbol.
@@ -65,11 +67,12 @@ Fault check_size(const fb::Method& method, size_t symbol, int64_t value);
 /// variant takes batch=3, seq=130". REQUIRES: one for each symbol.
 Fault check_sizes(const fb::Method& method, Span<const int64_t> symbols);
 
-/// The largest values of the symbols that a variant takes, or the smallest. REQUIRES:
-/// kBundleMaxSymbols of them.
+/// Finds the largest or the smallest values of the symbols that a variant takes. REQUIRES: room for
+/// kBundleMaxSymbols.
 void find_bounds(const fb::Method& variant, bool largest, int64_t* symbols);
 
-/// The values of the variant's symbols in its file. REQUIRES: kBundleMaxSymbols of them.
+/// Reads the values that the variant's symbols have in its file. REQUIRES: room for
+/// kBundleMaxSymbols.
 void read_file_sizes(const fb::Method& variant, int64_t* symbols);
 
 }  // namespace lazyrt

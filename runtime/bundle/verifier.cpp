@@ -60,7 +60,7 @@ Fault check_names(Span<const flatbuffers::String*> names, Word what) {
 
 namespace {
 
-/// Of builds that bind no other sizes. REQUIRES: check_fixed was ok.
+/// For builds that bind no other sizes. REQUIRES: check_fixed was ok.
 Fault check_no_symbols(MethodCheck* check) {
   for (size_t id = 0; id < check->values.size(); ++id) {
     if (count_of(check->value(id).symbols()) != 0)
@@ -70,13 +70,13 @@ Fault check_no_symbols(MethodCheck* check) {
 }
 
 using Rule = Fault (*)(MethodCheck* check);
-/// What makes the facts of values, and the rest.
+/// The rules that make the facts of values, and the other rules.
 constexpr Rule kMakingRules[] = {check_input_bindings, check_nodes, check_output_bindings,
                                  check_states};
 constexpr Rule kOtherRules[] = {check_guards, check_memory, check_samples,
                                 kDynamicShapes ? check_symbols : check_no_symbols, check_reserved};
 
-/// What one rule takes beside the values is not there for the next.
+/// Memory that one rule takes besides the values is released before the next.
 Fault check_each(MethodCheck* check, Span<const Rule> rules) {
   const void* values = check->memory.last();
   for (const Rule rule : rules) {
@@ -105,7 +105,7 @@ Fault check_arena_limit(const fb::Method& method, uint64_t limit) {
                text_of(method.name()), method.arena_bytes(), limit);
 }
 
-/// Of builds that bind no other sizes, whose rules are not checked either.
+/// For builds that bind no other sizes and do not check the rules for them either.
 Fault check_fixed(const fb::Method& method) {
   if (count_of(method.symbols()) + count_of(method.terms()) + count_of(method.patches()) == 0)
     return {};

@@ -13,8 +13,8 @@ WorkMeter::WorkMeter(const LoadOptions& options)
 Fault WorkMeter::add_node(Work work) {
   if (work.steps() > node_limit_) {
     return Fault(Error::kLimitExceeded,
-                 "its work is %" PRIu64 " steps, of a node at most %" PRIu64
-                 " are allowed (node_work_limit)",
+                 "its work is %" PRIu64 " steps, at most %" PRIu64
+                 " are allowed for a node (node_work_limit)",
                  work.steps(), node_limit_);
   }
   used_ = used_ + work;

@@ -4,7 +4,7 @@
 
 namespace lazyrt {
 
-/// Where memory comes from while something is loaded or a session is made. Not used during run.
+/// Where memory comes from while something is loaded or a session is made. Not used during a run.
 struct Allocator {
   void* context = nullptr;
   /// `alignment` is a power of two; nullptr when memory is short.

@@ -9,7 +9,7 @@ namespace {
 /// Stands directly before what is given out.
 struct Header {
   size_t bytes;   ///< of the whole piece
-  size_t offset;  ///< from the piece to what is given out
+  size_t offset;  ///< from the beginning of the piece to what is handed out
 };
 
 }  // namespace
@@ -53,7 +53,7 @@ void* CountedMemory::allocate(size_t bytes, size_t alignment) {
   return piece + header.offset;
 }
 
-/// From what is reserved, else from the source.
+/// Takes a piece from the reserve, else from the source.
 char* CountedMemory::allocate_piece(size_t total, size_t alignment) {
   if (reserved_ != nullptr && total <= share_left_ && alignment <= ReservedHeap::kUnit) {
     void* piece = heap_.allocate(total);

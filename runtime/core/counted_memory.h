@@ -11,14 +11,14 @@
 
 namespace lazyrt {
 
-/// Memory from another allocator, counted against a limit before it is asked for. Some of it may be
-/// reserved ahead: then pieces come from there while there is room. One thread at a time, but for
-/// used() and beyond_reserve().
+/// Memory from another allocator, counted against a limit before it is requested. Some of it may be
+/// reserved in advance: pieces then come from the reserve while it has room. One thread at a time,
+/// but for used() and beyond_reserve().
 class CountedMemory {
  public:
   /// Why memory was refused last.
   enum class Refusal : uint8_t {
-    kNone,   ///< it was not, or the source had none
+    kNone,   ///< nothing was refused, or the source had no memory
     kLimit,  ///< the limit
     kShare,  ///< the share of what is being made
   };
@@ -28,31 +28,33 @@ class CountedMemory {
   CountedMemory& operator=(const CountedMemory&) = delete;
   ~CountedMemory();
 
-  /// Gives counted memory. Valid as long as this; all of it is given back before.
+  /// Returns an allocator of counted memory. Valid as long as this object; all of its memory must
+  /// be released before.
   Allocator allocator();
   const Allocator& source() const { return source_; }
 
-  /// Counts bytes that come from elsewhere; no share bounds these. False: they exceed the limit.
+  /// Counts bytes that come from elsewhere; shares do not limit them. False: they exceed the limit.
   bool take(uint64_t bytes);
   /// REQUIRES: taken before.
   void give(uint64_t bytes) { set_used(used_ - bytes); }
   bool fits(uint64_t bytes) const { return bytes <= limit_ - used_; }
 
-  /// From now to end_share the allocator gives no more than `bytes` at a time.
+  /// Until end_share, the allocator's new pieces take no more than `bytes` at any time.
   void begin_share(uint64_t bytes) { share_left_ = bytes; }
   void end_share() { share_left_ = UINT64_MAX; }
   /// Notes that memory from elsewhere was refused because of its share.
   void refuse_share() { refusal_ = Refusal::kShare; }
 
-  /// Begins to measure what a reservation would have to hold: all pieces together, at most.
+  /// Begins to measure how large a reserve would have to be: the most that all pieces take at one
+  /// time.
   void begin_peak() { peak_ = heap_used_; }
   uint64_t peak() const { return peak_; }
-  /// What pieces take of a reservation, those that are given out now.
+  /// What the pieces that are handed out now would take of a reserve.
   uint64_t heap_used() const { return heap_used_; }
-  /// Takes this much from the source now, for pieces that are asked for from now on. It counts as
-  /// used, they do not. REQUIRES: called once.
+  /// Takes this much from the source now, for pieces that are requested from now on. The reserve
+  /// counts as used, those pieces do not. REQUIRES: called once.
   Fault reserve(uint64_t bytes);
-  /// How often pieces were asked of the source since, for want of room.
+  /// How often pieces were requested from the source since then, because the reserve had no room.
   uint64_t beyond_reserve() const { return read_counter(beyond_reserve_); }
 
   /// May be called from any thread.
@@ -61,7 +63,8 @@ class CountedMemory {
   Refusal refusal() const { return refusal_; }
   void forget_refusal() { refusal_ = Refusal::kNone; }
 
-  /// kOutOfMemory because of the limit says so, and which option raises it; others stay.
+  /// If the status is a kOutOfMemory because of the limit, adds that and the option that raises it;
+  /// other statuses stay.
   Fault explained(const Fault& status, const char* option) const;
 
  private:

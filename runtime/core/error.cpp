@@ -53,7 +53,8 @@ int character_bytes(const unsigned char* s) {
   return bytes;
 }
 
-/// Names come from the file, and texts are cut at a byte: what is no whole character becomes '?'.
+/// Names come from the file, and texts are cut at any byte: what is not a whole character becomes
+/// '?'.
 void mend_characters(char* text) {
   auto* s = reinterpret_cast<unsigned char*>(text);
   while (*s != '\0') {
@@ -65,7 +66,7 @@ void mend_characters(char* text) {
 
 }  // namespace
 
-/// What is in `args` may be of this record.
+/// The texts in `args` may belong to this record.
 void Status::Record::format(const char* text, va_list args) {
   char made[kMessageBytes];
   vsnprintf(made, sizeof(made), text, args);
@@ -104,7 +105,7 @@ Status Status::with_context(const char* format, ...) const {
 
 namespace {
 
-/// Appends digits of that base at `at`; `at` moves on, as far as there is room.
+/// Appends digits of that base at *at, as far as there is room, and moves *at behind them.
 void append_number(char* buffer, size_t* at, uint64_t value, uint64_t base, size_t least) {
   char digits[24];
   size_t n = 0;

@@ -107,7 +107,7 @@ Fault Fault::with_context(const char* format, ...) const {
 
 namespace {
 
-/// The beginning of `text`, as far as there is room.
+/// Copies the beginning of `text`, as far as there is room.
 template <size_t N>
 void copy_text(const char* text, char (&to)[N]) {
   const size_t bytes = std::min(std::strlen(text), N - 1);

@@ -6,10 +6,11 @@
 
 namespace lazyrt {
 
-/// What functions within the runtime answer instead of a Status: one word, returned in a register.
-/// It is ok, or an error whose Status the thread keeps until its next one. So a Fault is for
-/// returning: one that is looked at after others were made still has its kind, but no text any more
-/// (never another's). What has to stay becomes a Status, as all that leaves the public API.
+/// What functions within the runtime return instead of a Status: one word, in a register. It is ok,
+/// or an error whose Status the thread keeps until its next error. So a Fault is only for
+/// returning: if it is read after later errors, it still has its kind, but no text any more (and
+/// never another one's). An error that has to be kept becomes a Status, as all errors do that leave
+/// the public API.
 class [[nodiscard]] Fault {
  public:
   Fault() = default;
@@ -33,9 +34,9 @@ class [[nodiscard]] Fault {
 
   bool ok() const { return word_ == 0; }
   Error error() const { return static_cast<Error>(word_ & 0xff); }
-  /// Status::message(), until this thread makes another Fault; then it is empty.
+  /// Status::message() until this thread makes another Fault; then it is empty.
   const char* message() const;
-  /// As of Status, for both words: ok stays ok.
+  /// As Status::with_context, for both forms of words: ok stays ok.
 #if !LAZYRT_MESSAGES
   template <size_t N, class... Args>
   __attribute__((always_inline)) Fault with_context(const char (&format)[N],
@@ -50,7 +51,8 @@ class [[nodiscard]] Fault {
 #else
   Fault with_context(const char* format, ...) const __attribute__((format(printf, 2, 3)));
 #endif
-  /// At a node of a method: `text` says which, `op` and `module_path` what and where it is.
+  /// Makes an error at a node of a method: `text` says which node, `op` and `module_path` what and
+  /// where it is.
   Fault at_node(size_t node, const char* text, const char* op, const char* module_path) const;
   /// The same message as an error of another kind. REQUIRES: !ok().
   Fault as(Error error) const {
@@ -61,7 +63,7 @@ class [[nodiscard]] Fault {
   friend class FirstFault;
   struct Kept;
   static Kept& kept();
-  /// The thread's record if it is still this one's.
+  /// Returns the thread's record if it still belongs to this Fault.
   Kept* find() const;
   static Fault of(uint32_t word) {
     Fault fault;
@@ -71,8 +73,8 @@ class [[nodiscard]] Fault {
   /// The thread's record, for a new error.
   static Kept& begin(Error error);
 #if !LAZYRT_MESSAGES
-  /// Most texts have few numbers, and most errors are damaged bundles: these are calls of few
-  /// arguments, all in registers.
+  /// Most texts have few numbers, and most errors are damaged bundles: such errors are made by
+  /// calls with few arguments, all in registers.
   static constexpr size_t kFew = sizeof(void*) == 8 ? 2 : 1;
   template <class... Args>
   __attribute__((always_inline)) static uint32_t make_of(uint32_t id, Error error,
@@ -98,7 +100,7 @@ class [[nodiscard]] Fault {
   static uint32_t make_bad(uint32_t id, int64_t a);
   static uint32_t make_bad(uint32_t id, int64_t a, int64_t b);
   static uint32_t make_many(uint32_t id, uint32_t error_and_layout, ...);
-  /// Tells the compiler that a word of make() is an error: nothing has to ask whether it is ok.
+  /// Tells the compiler that a word of make() is an error, so that no code checks whether it is ok.
   static uint32_t made(uint32_t word) {
     if (word == 0) __builtin_unreachable();
     return word;
@@ -109,7 +111,8 @@ class [[nodiscard]] Fault {
   static uint32_t add(uint32_t word, uint32_t id, const int64_t* numbers, size_t count);
 #else
   static uint32_t make(Error error, const char* format, ...)
-#ifndef __clang__  // it has no __builtin_va_arg_pack, and takes the template's text for no literal
+// Clang has no __builtin_va_arg_pack, and does not take the template's text for a literal.
+#ifndef __clang__
       __attribute__((format(printf, 2, 3)))
 #endif
       ;
@@ -119,12 +122,12 @@ class [[nodiscard]] Fault {
 };
 static_assert(std::is_trivially_copyable_v<Fault> && sizeof(Fault) == 4);
 
-/// The first of several, with its text whatever fails after it.
+/// Keeps the first of several errors with its text, whatever fails after it.
 class FirstFault {
  public:
   FirstFault() { record_.start(Error::kOk); }
   bool ok() const { return record_.error == Error::kOk; }
-  /// Forgotten if it is ok, or not the first. REQUIRES: nothing failed since.
+  /// Ignores a fault that is ok or not the first. REQUIRES: nothing has failed since `fault`.
   void add(Fault fault);
   /// Makes it the thread's last again.
   operator Fault() const;  // NOLINT(google-explicit-constructor)

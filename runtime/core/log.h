@@ -5,7 +5,7 @@
 
 namespace lazyrt {
 
-/// Whether anybody hears a line: what its arguments cost need not be paid otherwise.
+/// Whether there is a hook: if not, a line's arguments need not be computed.
 bool has_log_hook();
 
 /// Hands the formatted line (at most 400 bytes) to the hook, if there is one. Never allocates.

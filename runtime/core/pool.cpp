@@ -8,7 +8,7 @@
 namespace lazyrt {
 namespace {
 
-/// Makes `count` copies of *first, of `bytes` each, at `to`; nullptr: zeros.
+/// Makes `count` copies of *first, `bytes` each, at `to`; nullptr: fills with zeros.
 void fill(char* to, size_t count, size_t bytes, const void* first) {
   if (first == nullptr) {
     std::memset(to, 0, count * bytes);

@@ -8,8 +8,8 @@
 
 namespace lazyrt {
 
-/// Runs of trivial elements whose memory goes back all at once. Says when memory is short instead
-/// of throwing.
+/// Arrays of trivial elements whose memory is released all at once. Reports that memory is short
+/// instead of throwing.
 class Pool {
  public:
   explicit Pool(const Allocator& allocator) : allocator_(allocator) {}
@@ -17,8 +17,8 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool() { forget_since(nullptr); }
 
-  /// `count` elements, each T(): of types that are trivial to construct, zeros. None when memory is
-  /// short, as is_short() says from then on.
+  /// Makes `count` elements, each T(): zeros for types that are trivial to construct. Empty when
+  /// memory is short; is_short() is true from then on.
   template <class T>
   Span<T> make(size_t count) {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -39,7 +39,7 @@ class Pool {
 
   /// What was made last, or nullptr.
   const void* last() const { return last_; }
-  /// Gives back what was made since. REQUIRES: `last` was last() before.
+  /// Releases what was made since last() returned `last`.
   void forget_since(const void* last);
 
  private:

@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// Inputs may have other sizes than in the file, where a method has symbols. Without, such bundles
+/// Inputs may have other sizes than in the file if a method has symbols. Without this, such bundles
 /// are refused, and there is no planner.
 constexpr bool kDynamicShapes = LAZYRT_DYNAMIC_SHAPES != 0;
 

@@ -5,14 +5,14 @@
 
 namespace lazyrt {
 
-/// The memory of a Program for what its sessions share, which they take on any threads: lets one at
-/// a time into the Program's allocator, and keeps texts.
+/// A Program's memory for what its sessions share, from any thread: lets one thread at a time into
+/// the Program's allocator, and keeps texts.
 class ProgramMemory {
  public:
-  /// However many texts there are, no more than these are kept.
+  /// At most this many texts are kept.
   static constexpr int kMostTexts = 256;
 
-  /// REQUIRES: `source` outlives this, and is set when memory is asked for.
+  /// REQUIRES: `source` outlives this, and is set before memory is requested.
   explicit ProgramMemory(const Allocator* source) : source_(source) {}
   ProgramMemory(const ProgramMemory&) = delete;
   ProgramMemory& operator=(const ProgramMemory&) = delete;
@@ -20,8 +20,8 @@ class ProgramMemory {
 
   /// Valid as long as this.
   Allocator allocator();
-  /// Returns a copy of `text` that lives as long as this, one for all that are the same; where
-  /// kMostTexts others are kept, a literal that says so; nullptr when memory is short.
+  /// Returns a copy of `text` that lives as long as this; equal texts have one copy. If kMostTexts
+  /// others are kept already, returns a literal that says so; nullptr when memory is short.
   const char* keep(const char* text);
 
  private:
@@ -32,7 +32,7 @@ class ProgramMemory {
   }
 
   const Allocator* const source_;
-  Mutex mutex_;  ///< of all below, and of calls of the source
+  Mutex mutex_;  ///< guards all members below, and calls of the source
   Text* last_ = nullptr;
   int count_ = 0;
 };

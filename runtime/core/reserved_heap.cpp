@@ -2,7 +2,7 @@
 
 namespace lazyrt {
 
-/// Lists hold pieces from their own size up to the next one's.
+/// A list holds pieces from its own size up to the size of the next list.
 int ReservedHeap::list_of(size_t bytes) {
   const size_t units = bytes / kUnit;
   if (units < kShares) return static_cast<int>(units);
@@ -15,7 +15,7 @@ int ReservedHeap::list_of(size_t bytes) {
 void ReservedHeap::use(void* block, size_t bytes) {
   begin_ = static_cast<char*>(block);
   bytes_ = bytes;
-  // Headers stand before multiples of kUnit; the last one ends the block and is never free.
+  // Headers stand before multiples of kUnit; the last header ends the block and is never free.
   const size_t room = bytes / kUnit * kUnit;
   if (room < 3 * kUnit) return;
   auto* first = reinterpret_cast<Header*>(begin_ + kUnit) - 1;
@@ -48,8 +48,8 @@ void ReservedHeap::remove(Header* header) {
   if (free->next == nullptr) filled_[list / 64] &= ~(uint64_t{1} << (list % 64));
 }
 
-/// A free piece of so many bytes. In the list of that size not every piece is large enough: only
-/// its first is looked at.
+/// Finds a free piece of this many bytes. In the list of that size not every piece is large enough:
+/// only the first one is looked at.
 ReservedHeap::Header* ReservedHeap::find(size_t bytes) const {
   const int own = list_of(bytes);
   if (lists_[own] != nullptr && header_of_free(lists_[own])->bytes >= bytes)

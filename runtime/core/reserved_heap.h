@@ -6,9 +6,9 @@
 namespace lazyrt {
 
 /// Gives out pieces of one block of memory. Free pieces are kept in lists by size and joined with
-/// their neighbours, so that each call takes the same time, whatever there is. One thread at a
-/// time. Source of the layout: Masmano et al., "TLSF: a new dynamic memory allocator for real-time
-/// systems", 2004.
+/// their neighbours, so that each call takes the same time, however many pieces there are. One
+/// thread at a time. Source of the layout: Masmano et al., "TLSF: a new dynamic memory allocator
+/// for real-time systems", 2004.
 class ReservedHeap {
  public:
   static constexpr size_t kUnit = 64;  ///< alignment of all pieces
@@ -17,11 +17,12 @@ class ReservedHeap {
   ReservedHeap(const ReservedHeap&) = delete;
   ReservedHeap& operator=(const ReservedHeap&) = delete;
 
-  /// What a piece of so many bytes takes of the block.
+  /// Bytes of the block that a piece of this many bytes takes.
   static constexpr size_t taken_by(size_t bytes) {
     return (bytes + sizeof(Header) + kUnit - 1) / kUnit * kUnit;
   }
-  /// Uses the block, aligned to kUnit, from now on. REQUIRES: called once; it outlives all pieces.
+  /// Uses the block, aligned to kUnit, from now on. REQUIRES: called once; the block outlives all
+  /// pieces.
   void use(void* block, size_t bytes);
   bool holds(const void* pointer) const {
     const auto* p = static_cast<const char*>(pointer);
@@ -35,8 +36,8 @@ class ReservedHeap {
  private:
   /// Directly before each piece.
   struct Header {
-    size_t bytes;         ///< of the piece and its header; the lowest bit: it is free
-    size_t before_bytes;  ///< of the one below; 0: it is the first
+    size_t bytes;         ///< size of the piece and its header; lowest bit: the piece is free
+    size_t before_bytes;  ///< size of the piece below; 0: this is the first piece
   };
   /// In the memory of free pieces.
   struct Free {

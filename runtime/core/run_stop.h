@@ -11,7 +11,7 @@ namespace lazyrt {
 /// What ends a run before its last node: a call of cancel, or its deadline.
 class RunStop {
  public:
-  /// A run begins: earlier calls of cancel do not count. `deadline` in nanoseconds, 0 = none.
+  /// Begins a run: earlier calls of cancel do not count. `deadline` is in nanoseconds, 0 = none.
   void begin(uint64_t deadline) {
     cancelled_.store(false, std::memory_order_relaxed);
     has_deadline_ = deadline != 0;

@@ -5,8 +5,8 @@
 
 namespace lazyrt {
 
-/// Objects that outlive their first user: one for each owner (e.g. a backend), made on first
-/// demand. Safe on several threads.
+/// Objects that outlive their first user: one for each owner (such as a backend), made when it is
+/// first needed. Safe on several threads.
 class SharedObjects {
  public:
   static constexpr int kMaxOwners = 8;
@@ -17,8 +17,8 @@ class SharedObjects {
   /// Destroys all objects, newest first.
   ~SharedObjects();
 
-  /// The object of `owner`, made by make(void** object), which answers a Fault, if there is none
-  /// yet; a failed `make` is tried again by the next call. `destroy` may be nullptr.
+  /// Returns the object of `owner`; if there is none yet, make(void** object), which returns a
+  /// Fault, makes it. After a failure the next call tries again. `destroy` may be nullptr.
   template <class Make>
   Fault find_or_make(const void* owner, const Make& make, void (*destroy)(void* object),
                      void** object) {

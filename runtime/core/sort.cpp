@@ -18,8 +18,8 @@ void swap_items(char* a, char* b, size_t bytes) {
 
 }  // namespace
 
-/// First the items become a heap, from its last parent on; then its top goes behind it, time and
-/// again.
+/// First makes the items a heap, from its last parent on; then moves the top behind the heap, again
+/// and again.
 void sort_items(void* items, size_t count, size_t bytes,
                 bool (*before)(const void* context, const void* a, const void* b),
                 const void* context) {

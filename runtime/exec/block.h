@@ -7,7 +7,7 @@
 
 namespace lazyrt {
 
-/// One piece of memory, given back with it.
+/// A piece of memory, released when this is destroyed.
 class Block {
  public:
   Block() = default;

@@ -1,4 +1,4 @@
-// What a run of a BoundSession leaves: results where they are bound, and states.
+// What a run of a BoundSession leaves behind: results where they are bound, and states.
 
 #include <cstring>
 
@@ -7,9 +7,9 @@
 
 namespace lazyrt {
 
-/// Calls keep(k, place, next) with each state that lives on a device, or on the host, and whose
-/// next is elsewhere. Nothing reads a state after the nodes have run, and no state is another's
-/// next: their order does not matter.
+/// Calls keep(k, place, next) for each state that lives on a device, or on the host, and whose next
+/// value is elsewhere. Nothing reads a state after the nodes have run, and no state is another's
+/// next value, so the order does not matter.
 template <class Keep>
 Fault BoundSession::for_each_next(const SessionVariant& variant, bool on_host, const Keep& keep) {
   StateMemory& states = *base_.states;
@@ -25,8 +25,8 @@ Fault BoundSession::for_each_next(const SessionVariant& variant, bool on_host, c
   return {};
 }
 
-/// What a run leaves: results where they are bound, states. That of devices, which may fail, is
-/// awaited before the host's states change.
+/// Writes results to where they are bound, and states. Waits for devices, which may fail, before
+/// the host's states change.
 Fault BoundSession::keep_results(const SessionVariant& variant) {
   uint32_t spaces = 0;
   Fault status = copy_outputs(variant, &spaces);
@@ -79,7 +79,7 @@ Fault BoundSession::copy_output(const TensorView& view, const OutputBinding& to,
   return slot.backend->device->copy_in(slot.services, to.data, view.data, view.bytes());
 }
 
-/// Notes where each output is, once it is there: `spaces` have to be waited for.
+/// Notes where each output is once the work in `spaces` is done.
 Fault BoundSession::copy_outputs(const SessionVariant& variant, uint32_t* spaces) {
   const OutputBindings& outputs = *base_.outputs;
   const bool* in_place =

@@ -14,7 +14,7 @@
 namespace lazyrt {
 namespace {
 
-/// Why none of several variants ran, each with its share of the message.
+/// The reasons why none of several variants ran, each with its share of the message.
 class Reasons {
  public:
   Reasons(const char* method, size_t variants)
@@ -129,8 +129,8 @@ Fault BoundSession::make_variants(const ProgramState& program) {
   return {};
 }
 
-/// A state lives where all programs read and make it, if that is one device's space that can copy;
-/// else on the host.
+/// A state lives in a device's space if all programs read and make it there and that device can
+/// copy; else on the host.
 Fault BoundSession::find_homes(const ProgramState& program) {
   if (!kDevices) return {};
   const size_t count = count_of(method().states());
@@ -163,7 +163,7 @@ Fault BoundSession::list_steps(const ProgramState& program) {
   return {};
 }
 
-/// One arena, as large as the largest variant's.
+/// Finds the size of the one arena: that of the largest variant.
 Fault BoundSession::find_sizes(const ProgramState& program) {
   for (size_t v = 0; v < in_file_.size(); ++v) {
     const uint64_t arena = variant_in(program, v).arena_bytes();
@@ -205,7 +205,7 @@ bool BoundSession::can_map(int space) const {
   return true;
 }
 
-/// In each space that a variant uses beside the host's.
+/// Takes memory in each space that a variant uses besides the host's.
 Fault BoundSession::make_device_memory() {
   LAZYRT_RETURN_IF_ERROR(base_.states->make());
   if (!kDevices) return {};
@@ -264,7 +264,7 @@ Fault BoundSession::make_memory() {
   return needs_states_on_host() ? base_.states->make_on_host() : Fault();
 }
 
-/// Those that live on the host, or are outputs.
+/// Whether some states live on the host or are outputs.
 bool BoundSession::needs_states_on_host() const {
   if (!kDevices) return true;
   bool needs = false;
@@ -273,8 +273,8 @@ bool BoundSession::needs_states_on_host() const {
   return needs;
 }
 
-/// Finds the room of each input, and all of them; of one variant 0: its arena has them, if they are
-/// not reserved.
+/// Finds the room of each input, and returns that of all. With one variant it is 0 unless inputs
+/// are reserved: the arena has them.
 uint64_t BoundSession::input_block_bytes(const ProgramState& program) {
   const size_t variants = in_file_.size();
   uint64_t total = 0;
@@ -335,7 +335,7 @@ Fault BoundSession::wrong_input(size_t i, const char* given) const {
                wanted, given);
 }
 
-/// The one shape of input i that has these bytes.
+/// Finds the only shape of input i that has this many bytes.
 Fault BoundSession::find_shape(size_t i, size_t bytes, Shape* shape) const {
   bool found = false;
   for (size_t v = 0; v < variant_count_; ++v) {
@@ -463,8 +463,7 @@ Fault BoundSession::take_input(size_t i, const BoundSession& other) {
   return bind_input(i, tensor, from.readable);
 }
 
-/// The copies are apart from each other: of those that begin before the end only the last may share
-/// a byte.
+/// The copies do not overlap: of those that begin before the end, only the last may share a byte.
 bool BoundSession::is_an_input_copy(const void* data, size_t bytes) const {
   const uint8_t* end = static_cast<const uint8_t*>(data) + bytes;
   const uint32_t* next = std::lower_bound(
@@ -482,7 +481,7 @@ Fault BoundSession::make_stage(InputSlot* slot) {
   return slot->stage == nullptr ? no_memory_for_session() : Fault();
 }
 
-/// To the host, where an input is one.
+/// Copies states to the host if an input is bound to one.
 Fault BoundSession::bring_states_for_inputs() {
   bool are_inputs = false;
   for (const InputSlot& slot : inputs_) are_inputs = are_inputs || slot.reads_state;
@@ -551,8 +550,8 @@ void BoundSession::list_copied() {
     sort(list.subspan(0, copied_count_), std::less<>());
 }
 
-/// An input is bound to some of this memory of the session: its next run reads what is there. That
-/// is so unless each begins behind it or ends before it.
+/// Whether an input is bound to some of this memory of the session, so that the next run reads what
+/// is there. It is, unless each input begins behind the memory or ends before it.
 bool BoundSession::is_read_back(const void* data, size_t bytes) const {
   const auto begin = reinterpret_cast<uintptr_t>(data);
   const auto below = [this](const Span<uintptr_t>& list, uintptr_t end) {
@@ -561,7 +560,8 @@ bool BoundSession::is_read_back(const void* data, size_t bytes) const {
   return below(begins_, begin + bytes) > below(ends_, begin + 1);
 }
 
-/// Which outputs nodes write where they are bound, and which bound inputs that would spoil.
+/// Decides which outputs nodes write where they are bound, and which bound inputs that would
+/// overwrite.
 void BoundSession::settle_outputs() {
   const OutputBindings& outputs = *base_.outputs;
   for (InputSlot& slot : inputs_)
@@ -645,7 +645,7 @@ Fault BoundSession::run(const RunStop& stop) {
   return why_none_ran();
 }
 
-/// REQUIRES: those that fit were tried, and broke a guard.
+/// REQUIRES: all variants that fit were tried, and each broke a guard.
 Fault BoundSession::why_none_ran() const {
   if (LAZYRT_MESSAGES == 0) return Fault(Error::kGuardFailed, "no variant takes this input");
   Reasons reasons(text_of(method().name()), variant_count_);
@@ -698,7 +698,7 @@ void BoundSession::add_stats(SessionStats* stats) const {
   }
 }
 
-/// Of a variant of the file among these; their number where it is none of them.
+/// Returns the place of a variant of the file among these; their number if it is not among them.
 size_t BoundSession::place_of(size_t variant) const {
   return static_cast<size_t>(std::find(in_file_.begin(), in_file_.end(), variant) -
                              in_file_.begin());

@@ -5,12 +5,13 @@
 
 namespace lazyrt {
 
-/// What a session has in one space. Addresses are the space's own.
+/// A session's memory in one space. Addresses belong to the space.
 struct SpaceMemory {
   uint8_t* arena = nullptr;
   uint8_t* states = nullptr;
   uint8_t* workspace = nullptr;
-  uint8_t* host_arena = nullptr;       ///< of a device: where the host has the arena, if it has
+  /// For a device: the host's address of the arena, if the host has it.
+  uint8_t* host_arena = nullptr;
   const uint8_t* constants = nullptr;  ///< the Program's; of the host only
 };
 
@@ -20,11 +21,11 @@ struct SpaceBytes {
   uint64_t workspace = 0;
 };
 
-/// Copies to the host, and waits for it. What goes wrong is told, and nothing is left for the next
-/// wait to tell.
+/// Copies to the host and waits. Returns an error of the copy, and leaves none for the next wait to
+/// return.
 Fault copy_out_now(const BackendServices::Slot& slot, void* to, const void* from, size_t bytes);
 
-/// Memory in the space of a device, given back with this, and counted meanwhile.
+/// Memory in a device's space, released and no longer counted when this is destroyed.
 class DeviceBlock {
  public:
   DeviceBlock() = default;
@@ -52,7 +53,7 @@ class DeviceBlock {
   uint64_t bytes_ = 0;
 };
 
-/// The memory of a session in the space of a device: an arena with the places of the host's, and a
+/// A session's memory in a device's space: an arena with the same places as the host's, and a
 /// workspace.
 class DeviceMemory {
  public:
@@ -60,13 +61,13 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// In `kept`, if that is large enough, or in a block of its own, counted in `counted`. REQUIRES:
+  /// Uses `kept` if that is large enough, else a block of its own, counted in `counted`. REQUIRES:
   /// called once; all arguments outlive this.
   Fault make(const BackendServices::Slot& slot, const SpaceBytes& bytes, const DeviceBlock& kept,
              CountedMemory* counted);
   /// It needed more than was kept.
   bool owns() const { return own_.data() != nullptr; }
-  /// Its own block is kept for whatever comes after this. REQUIRES: nothing uses `kept`.
+  /// Keeps its own block for what is made after this. REQUIRES: nothing uses `kept`.
   void give_block(DeviceBlock* kept) {
     if (owns()) kept->take(&own_);
   }

@@ -50,7 +50,7 @@ Fault FixedVariant::make_tables(size_t* most_operands) {
   return guards_.make(*method_, {}, pool_);
 }
 
-/// Of all outputs in the memory of one value the first one is noted at each.
+/// If several outputs share the memory of one value, the first of them is noted at each.
 Fault FixedVariant::find_outputs() {
   struct Root {
     uint32_t value = 0;
@@ -142,7 +142,7 @@ Fault FixedVariant::make_values(const fb::Method&, const SharedMemory& memory, b
   return {};
 }
 
-/// What is bound has its place first: values that share its memory follow it.
+/// Places bound values first: values that share their memory follow them.
 void FixedVariant::place_values() {
   std::fill(data_.begin(), data_.end(), nullptr);
   for (size_t i = 0; i < inputs_.size(); ++i) data_[input_value(i)] = inputs_[i];

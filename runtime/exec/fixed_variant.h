@@ -7,9 +7,9 @@
 
 namespace lazyrt {
 
-/// A Variant of builds with fixed sizes, the host's memory and no Watch: what it answers is the
-/// same. The bundle's metadata stays where it is, so a run reads shapes, operands and places there,
-/// and all that is kept is a few words for each node and value.
+/// A Variant for builds with fixed sizes, the host's memory and no Watch: it behaves the same. The
+/// bundle's metadata stays where it is, so a run reads shapes, operands and places there; only a
+/// few words are kept for each node and value.
 class FixedVariant {
  public:
   FixedVariant() = default;
@@ -17,7 +17,7 @@ class FixedVariant {
   FixedVariant& operator=(const FixedVariant&) = delete;
   ~FixedVariant();
 
-  /// Chooses and prepares the kernels. `number` is the variant's in the method, `texts` is
+  /// Chooses and prepares the kernels. `number` is the variant's number in the method, `texts` is
   /// `method`. REQUIRES: called once, first; all arguments outlive this.
   Fault make_plan(const ProgramState& program, size_t number, bool is_only,
                   const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
@@ -70,13 +70,13 @@ class FixedVariant {
     const char* fallback_reason = nullptr;  ///< the Program's; nullptr: the session's own backend
     int slot = 0;                           ///< of the backend
   };
-  /// An output in memory that moves with it: what a node makes, alone or with other outputs, the
-  /// first of which says where it is.
+  /// An output whose memory moves with it: what a node makes, alone or together with other outputs,
+  /// the first of which says where it is.
   struct Output {
     static constexpr uint32_t kNone = UINT32_MAX;
     uint32_t first = kNone;    ///< kNone: it is elsewhere
     uint32_t root = 0;         ///< the first value in its memory
-    uint8_t* place = nullptr;  ///< of the first: the caller's; nullptr: the arena
+    uint8_t* place = nullptr;  ///< for the first output: the caller's memory; nullptr: the arena
   };
   /// Atomic each: written by the thread that runs, read by any.
   struct NodeTime {
@@ -125,7 +125,7 @@ class FixedVariant {
   Span<NodeTime> times_;       ///< per node; empty unless profiling
   Guards guards_;
   bool broke_guard_ = false;
-  bool stale_ = true;  ///< data_ is out of date, or a node has not seen all of it
+  bool stale_ = true;  ///< data_ is out of date, or a node has not seen all of its changes
 };
 
 }  // namespace lazyrt

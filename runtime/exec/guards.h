@@ -9,15 +9,15 @@ namespace lazyrt {
 /// The guards of one variant, in the order in which a run can check them.
 class Guards {
  public:
-  /// `late`: per node, whether guards of its results are judged once all has run; empty: none.
-  /// REQUIRES: called once; `pool` outlives this.
+  /// `late`: per node, whether guards of its results are checked only when everything has run;
+  /// empty: none is. REQUIRES: called once; `pool` outlives this.
   Fault make(const fb::Method& method, Span<const bool> late, Pool* pool);
   size_t count() const { return entries_.size(); }
   bool are_some_late() const { return early_ != entries_.size(); }
 
-  /// Checks those from *next on, but the late ones, whose value is there once `node` has run (-1:
-  /// before the first one) and moves *next behind them, up to one that does not hold: false.
-  /// view(id) is a value of the method.
+  /// Checks the guards from *next on whose value exists once `node` has run (-1: before the first
+  /// node), except the late ones, and moves *next behind them. Stops at a guard that does not hold
+  /// and returns false. view(id) returns a value of the method.
   template <class View>
   bool hold(int32_t node, const View& view, size_t* next) {
     for (; *next != early_ && entries_[*next].after <= node; ++*next) {
@@ -25,7 +25,7 @@ class Guards {
     }
     return true;
   }
-  /// Checks the late ones whose value is there before node `reached` runs.
+  /// Checks the late guards whose value exists before node `reached` runs.
   template <class View>
   bool hold_late(size_t reached, const View& view) {
     for (size_t i = early_; i != entries_.size(); ++i) {
@@ -34,18 +34,18 @@ class Guards {
     }
     return true;
   }
-  /// Of the one that did not hold the last time: the node that made its value, or -1.
+  /// Returns the node that made the value of the last broken guard, or -1.
   int32_t broken_after() const { return entries_[broken_].after; }
   /// Counts that one.
   void count_refusal() { add_to(&refusals_[entries_[broken_].guard], 1); }
-  /// Why hold() was false the last time, kGuardFailed: "bool(x.sum() > 0) was true when exported,
-  /// now false (model.py:12)", or "this input fails a check of the model: assert n < 10
-  /// (model.py:12)". `texts`: a method with these guards.
+  /// Why hold() last returned false, kGuardFailed: "bool(x.sum() > 0) was true when exported, now
+  /// false (model.py:12)", or "this input fails a check of the model: assert n < 10 (model.py:12)".
+  /// `texts`: a method with these guards.
   Fault why(const fb::Method& texts) const;
-  /// That one is a check: why() tells what the model wants.
+  /// Whether the broken guard is a check: why() then says what the model requires.
   bool is_failed_check() const { return entries_[broken_].check; }
 
-  /// Goes on counting from there. REQUIRES: the same guards.
+  /// Continues with the counts of `other`. REQUIRES: the same guards.
   void continue_from(const Guards& other) {
     for (size_t i = 0; i < refusals_.size(); ++i) refusals_[i] = other.refusals_[i];
   }
@@ -80,7 +80,7 @@ class Guards {
   /// Notes why where it does not.
   bool holds(size_t entry, const TensorView& x);
 
-  size_t early_ = 0;   ///< of entries_: the late ones are behind them
+  size_t early_ = 0;   ///< index in entries_ where the late guards begin
   size_t broken_ = 0;  ///< the entry that did not hold
   Seen now_;           ///< what it saw
   Span<Entry> entries_;

@@ -35,7 +35,7 @@ SymbolicText symbolic_text(const fb::Method& method, const fb::Value& value) {
   return out;
 }
 
-/// The one dim of the value that is a symbol, or -1.
+/// Returns the only dim of the value that is a symbol, or -1.
 int only_symbolic_dim(const fb::Value& value) {
   int found = -1;
   for (int dim = 0; dim < static_cast<int>(count_of(value.symbols())); ++dim) {
@@ -53,7 +53,7 @@ bool has_choice(const fb::Value& value) {
   return false;
 }
 
-/// The first input with the symbol. REQUIRES: there is one.
+/// Returns the first input with the symbol. REQUIRES: there is one.
 size_t first_with(const fb::Method& method, int32_t symbol) {
   for (size_t i = 0;; ++i) {
     const fb::Value& value = value_of(method, i);
@@ -63,14 +63,14 @@ size_t first_with(const fb::Method& method, int32_t symbol) {
   }
 }
 
-/// The value of the rule's symbol. kInvalidArgument: "is 8, which is 2*n + 1 of no 'n'"
+/// Finds the value of the rule's symbol. kInvalidArgument: "is 8, which is 2*n + 1 of no 'n'"
 Fault solve(const fb::Method& method, const ExtentRule& rule, int64_t extent, int64_t* size) {
   if (rule.solve(extent, size)) return {};
   return Fault(Error::kInvalidArgument, "is %" PRId64 ", which is %s of no '%.40s'", extent,
                rule_text(method, rule).text, text_of(symbol_at(method, rule.symbol).name()));
 }
 
-/// Whether some variant takes an extent of an input.
+/// Checks that some variant takes this extent of an input.
 Fault check_extent(const fb::Method& method, const ExtentRule& rule, int64_t extent) {
   int64_t size = 0;
   LAZYRT_RETURN_IF_ERROR(solve(method, rule, extent, &size));

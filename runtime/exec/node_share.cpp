@@ -5,9 +5,9 @@
 namespace lazyrt {
 namespace {
 
-/// Tables in proportion to what they are about.
+/// Room for tables, in proportion to the operands that they describe.
 constexpr uint64_t kNodeSlack = uint64_t{1} << 20, kNodeFactor = 16;
-/// Beside that, what a workspace may have for each thread.
+/// In addition, what a workspace may have for each thread.
 constexpr uint64_t kThreadWorkspace = uint64_t{16} << 20;
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace lazyrt {
 namespace {
 
-/// Spread like random numbers, so that the tree is flat whatever the order of addresses.
+/// Ranks are spread like random numbers, so that the tree is flat whatever the order of addresses.
 uint32_t rank_of(uint32_t i) {
   i *= 0x9E3779B1u;
   return (i ^ i >> 15) * 0x85EBCA6Bu;
@@ -29,7 +29,8 @@ uint32_t* OutputBindings::side_of(uint32_t node, const OutputBinding& bytes) con
   return is_left ? &links_[node].left : &links_[node].right;
 }
 
-/// Below the nodes of higher rank; what was there is parted into what is before and behind it.
+/// Inserts the node below those of higher rank; the subtree there is split into what is before and
+/// what is behind it.
 void OutputBindings::add(uint32_t i) {
   uint32_t* at = &root_;
   while (*at != kNone && rank_of(*at) > rank_of(i)) at = side_of(*at, bindings_[i]);
@@ -47,7 +48,7 @@ void OutputBindings::add(uint32_t i) {
   *before = *behind = kNone;
 }
 
-/// In its place comes what was before and behind it, by rank.
+/// Replaces the node by what was before and behind it, merged by rank.
 void OutputBindings::remove(uint32_t i) {
   uint32_t* at = &root_;
   while (*at != i) at = side_of(*at, bindings_[i]);
@@ -71,7 +72,7 @@ void OutputBindings::set(size_t i, const OutputBinding& binding) {
   ++version_;
 }
 
-/// What shares a byte is next to it in order, and so on its way down the tree.
+/// A binding that shares a byte is next to it in order, and so on its way down the tree.
 bool OutputBindings::overlap(const OutputBinding& bytes) const {
   for (uint32_t at = root_; at != kNone; at = *side_of(at, bytes)) {
     if (touches(at, bytes)) return true;
@@ -79,7 +80,7 @@ bool OutputBindings::overlap(const OutputBinding& bytes) const {
   return false;
 }
 
-/// Which one is looked for only where it ends in an error.
+/// Finds which output it is; only needed for the error message.
 size_t OutputBindings::overlapped(const OutputBinding& binding) const {
   size_t k = overlap(binding) ? 0 : size();
   while (k < size() && !touches(k, binding)) ++k;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory of the caller that outputs are written to, whatever the sizes of the inputs.
+// The caller's memory that outputs are written to, whatever the sizes of the inputs.
 
 #include "runtime/core/pool.h"
 #include "runtime/exec/placement.h"
@@ -22,11 +22,12 @@ struct OutputBinding {
   }
 };
 
-/// No two share a byte, so the bound ones have an order by their addresses: a search tree keeps it,
-/// in memory that is there from the beginning.
+/// Bound outputs share no byte, so their addresses order them: a search tree keeps that order, in
+/// memory that is allocated from the start.
 class OutputBindings {
  public:
-  /// REQUIRES: called once, first; `pool`, which says whether it was short, outlives this.
+  /// REQUIRES: called once, first; `pool`, which says afterwards whether memory was short, outlives
+  /// this.
   void make(size_t outputs, Pool* pool) {
     bindings_ = pool->make<OutputBinding>(outputs);
     links_ = pool->make<Link>(outputs);
@@ -47,15 +48,15 @@ class OutputBindings {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// Of a treap: in order of addresses from left to right, the highest rank_of() at the root. What
-  /// is not bound, or has no bytes, is not in it.
+  /// A node of a treap: in order of addresses from left to right, with the highest rank_of() at the
+  /// root. An output that is not bound, or has no bytes, is not in it.
   struct Link {
     uint32_t left = kNone;
     uint32_t right = kNone;
   };
 
   bool touches(size_t i, const OutputBinding& bytes) const;
-  /// The side of a node on which these bytes would be.
+  /// The side of a node to which these bytes belong.
   uint32_t* side_of(uint32_t node, const OutputBinding& bytes) const;
   void add(uint32_t i);
   void remove(uint32_t i);

@@ -1,13 +1,13 @@
 #pragma once
 
-// In which memory each value is when, and the copies that this takes.
+// In which memory each value is at each step, and the copies that this requires.
 
 #include "runtime/core/pool.h"
 #include "runtime/op/op_def.h"
 
 namespace lazyrt {
 
-/// Spaces by number: the host's, then each open backend's.
+/// Memory spaces by number: the host's, then one for each open backend.
 constexpr int kHostSpace = 0;
 constexpr int space_of_slot(int slot) { return slot + 1; }
 constexpr int slot_of_space(int space) { return space - 1; }
@@ -17,12 +17,13 @@ struct PlannedStep {
   enum class Kind : uint8_t {
     kNode,     ///< `index` is a node, run by its kernel
     kSegment,  ///< `index` is the first node of a segment
-    kCopyIn,   ///< `index` is a value: from the host to `space`
+    kCopyIn,   ///< `index` is a value that is copied from the host to `space`
     kCopyOut,  ///< from `space` to the host
-    /// As kCopyOut, but to a place beside the arena: what a guard sees once all has run.
+    /// As kCopyOut, but to a place outside of the arena: a value that a guard reads once everything
+    /// has run.
     kSnapshot,
     kCopyState,  ///< `index` is a state, which becomes its next within `space`
-    kFlush,      ///< the device of `space` begins what is queued
+    kFlush,      ///< the device of `space` begins the queued work
     kWait,       ///< the host waits for it
   };
   Kind kind = Kind::kNode;
@@ -39,33 +40,33 @@ struct PlannedStep {
 /// Where a value is.
 struct ValuePlaces {
   uint8_t spaces = 0;        ///< a bit for each space that it is in
-  bool host_always = false;  ///< the host has its bytes wherever it is made
+  bool host_always = false;  ///< the host has its bytes, wherever it is made
 };
 
-/// Lists the steps, and the copies between them. Called for everything twice: to count, and to
-/// fill.
+/// Lists the steps and the copies between them. All calls are made twice: first to count the steps,
+/// then to fill them in.
 class Placement {
  public:
-  /// `values`: where each is before the first step. It is changed. `steps` may be nullptr: only
-  /// counted.
+  /// `values`: where each value is before the first step; it is changed. If `steps` is nullptr, the
+  /// steps are only counted.
   Placement(Span<ValuePlaces> values, PlannedStep* steps) : values_(values), steps_(steps) {}
 
-  /// A value, or -1, is needed there by the step that comes next.
+  /// The next step needs this value (or -1: none) in that space.
   void need(int32_t value, uint8_t space);
   /// The step that comes next makes it.
   void make(int32_t value, uint8_t space);
-  /// A step of `nodes` nodes. REQUIRES: need and make were called for all of them in their order.
-  /// So what a node of a segment needs from elsewhere is copied before the segment.
+  /// Adds a step of `nodes` nodes. REQUIRES: need and make were called for all of them in order. So
+  /// what any node of a segment needs from elsewhere is copied before the segment.
   void add(PlannedStep::Kind kind, uint8_t space, uint32_t index, uint32_t nodes);
-  /// The value in that space is kept as it is now, for a guard.
+  /// Keeps the current value in that space for a guard.
   void keep(int32_t value, uint8_t space) { copy(PlannedStep::Kind::kSnapshot, value, space); }
-  /// The state, which lives in that space, becomes its next.
+  /// Gives the state, which lives in that space, its next value.
   void keep_state(uint32_t state, uint8_t space) {
     push(PlannedStep::Kind::kCopyState, space, state, 0);
   }
-  /// The host is about to read what was copied to it.
+  /// The host is about to read what was copied to it: waits.
   void await();
-  /// What is needed from now on only outputs need.
+  /// From now on, values are needed for outputs only.
   void begin_outputs() { for_outputs_ = true; }
 
   size_t step_count() const { return count_; }
@@ -85,7 +86,7 @@ class Placement {
   size_t count_ = 0;
   uint32_t lines_ = 0;
   uint8_t queued_ = 0;  ///< spaces whose devices may not have begun their work
-  uint8_t unread_ = 0;  ///< spaces from which copies to the host are not known to have ended
+  uint8_t unread_ = 0;  ///< spaces whose copies to the host may not have ended
 };
 
 }  // namespace lazyrt

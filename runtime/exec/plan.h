@@ -31,8 +31,8 @@ struct PlannedNode {
   size_t operands_end() const { return size_t{first_operand} + input_count + output_count; }
 };
 
-/// What runs a method, chosen and prepared for one session: nodes, and the steps of a run. Made of
-/// the bundle's metadata by Planner, and independent of it from then on.
+/// What runs a method, chosen and prepared for one session: its nodes, and the steps of a run.
+/// Planner makes it from the bundle's metadata; afterwards it does not depend on them.
 class Plan {
  public:
   Plan() = default;
@@ -49,8 +49,8 @@ class Plan {
   size_t copy_count() const { return lines_ - nodes_.size(); }
   /// Segments and copies.
   size_t device_step_count() const { return device_steps_; }
-  /// Copies of states to their places are steps: each state that lives in a space of a device is
-  /// what it has to be once the run has succeeded.
+  /// Whether steps copy states to their places: each state in a device's space then has its next
+  /// value once the run has succeeded.
   bool keeps_states() const { return keeps_states_; }
   /// Whether the host reads or writes states, wherever they live.
   bool copies_states() const { return copies_states_; }

@@ -13,7 +13,8 @@ namespace {
 
 Fault no_memory() { return Fault(Error::kOutOfMemory, "no memory for the plan of a session"); }
 
-/// A kernel's refusal moves on to the next backend, other errors end the session's making.
+/// If a kernel refuses a node, the next backend is asked; any other error ends the making of the
+/// session.
 bool is_refusal(const Fault& status) { return status.error() == Error::kUnsupported; }
 
 }  // namespace
@@ -59,8 +60,8 @@ Fault Planner::list_operands() {
   return {};
 }
 
-/// A program that is bound to other sizes goes when its session was made. Without such they stay
-/// where they are, in the caller's bytes.
+/// A program that is bound to other sizes is released when its session has been made, so attributes
+/// are copied. Otherwise they stay in place, in the caller's bytes.
 Fault Planner::copy_attributes() {
   if (!kDynamicShapes) {
     for (uint32_t i = 0; i < plan_.nodes_.size(); ++i)
@@ -117,7 +118,8 @@ Fault Planner::try_backend(const Backend& backend, const NodeSpec& spec, Planned
   return backend.device->takes(node->services, *node->op, spec);
 }
 
-/// Asks `from` and its fallbacks. `refusal`: why none before them runs the node; ok: there is none.
+/// Asks `from` and its fallbacks. `refusal`: why no earlier backend runs the node; ok: there is
+/// none.
 Fault Planner::choose(size_t index, const Backend* from, Fault refusal) {
   PlannedNode& node = plan_.nodes_[index];
   const NodeSpec spec = fill_specs(node, specs_.data());
@@ -163,7 +165,7 @@ void Planner::add_needs(const PlannedNode& node) {
   plan_.packed_weight_bytes_ += node.prepared.packed_weight_bytes;
 }
 
-/// What a guard sees is taken to the host before anything that follows it runs.
+/// A guard's value is copied to the host before anything that follows it runs.
 bool Planner::ends_segment(size_t node) const {
   if (!last_of_segments_.empty() && last_of_segments_[node]) return true;
   const Span<const int32_t> made = outputs_of(plan_.nodes()[node]);
@@ -180,7 +182,7 @@ size_t Planner::segment_length(size_t first) const {
   return end - first;
 }
 
-/// Guards, taps, states and outputs read where no segment is.
+/// Guards, taps, states and outputs read values outside of segments.
 Fault Planner::find_last_readers() {
   last_readers_ = scratch_.make<uint32_t>(count_of(method_.values()));
   if (scratch_.is_short()) return no_memory();
@@ -250,7 +252,7 @@ void Planner::keep_segment(size_t first, Span<const SegmentNode> nodes,
   }
 }
 
-/// Nodes that their device refuses go to its fallbacks, which may be devices.
+/// Passes nodes that their device refuses to its fallbacks, which may be devices.
 Fault Planner::move_on(size_t first, size_t count, Fault refusal) {
   FirstFault why;
   why.add(refusal);
@@ -259,7 +261,7 @@ Fault Planner::move_on(size_t first, size_t count, Fault refusal) {
   return {};
 }
 
-/// What is before a node that is refused becomes a segment, what is behind it another one.
+/// The nodes before a refused one become one segment, those behind it another.
 Fault Planner::compile_segments(const RunStop& stop) {
   for (size_t first = 0; first < plan_.nodes_.size();) {
     if (plan_.nodes_[first].space == kHostSpace) {
@@ -292,7 +294,7 @@ void Planner::begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) 
                         : kind == fb::ValueKind::Arena  ? 0
                                                         : 1 << kHostSpace;
     const int32_t of = value.alias_of();
-    // A view of an input is in the input's memory, which may be the caller's.
+    // A view of an input lies in the input's memory, which may be the caller's.
     places[id].host_always =
         kind == fb::ValueKind::Input || (of >= 0 && places[static_cast<size_t>(of)].host_always);
   }
@@ -302,7 +304,7 @@ void Planner::begin_places(Span<const uint8_t> homes, Span<ValuePlaces> places) 
   }
 }
 
-/// The step of a node or segment. Answers its nodes.
+/// Adds the step for this node or segment; returns its node count.
 uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
   const PlannedNode& head = plan_.nodes()[first];
   const uint32_t count = std::max(head.segment_nodes, uint32_t{1});
@@ -315,8 +317,8 @@ uint32_t Planner::place_nodes(size_t first, Placement* placement) const {
   return count;
 }
 
-/// What guards see of a node's results. Its memory may hold something else once later nodes have
-/// run, so what is judged then is kept apart.
+/// Places what guards read of a node's results. Later nodes may overwrite the memory, so values of
+/// guards that are checked late are kept apart.
 void Planner::place_guarded(const PlannedNode& node, bool late, Placement* placement) const {
   if (node.space == kHostSpace) return;
   for (int32_t id : outputs_of(node)) {
@@ -340,8 +342,8 @@ void Planner::place(Span<const uint8_t> homes, bool late, Placement* placement) 
   if (plan_.keeps_states_) place_states(homes, placement);
 }
 
-/// Nothing may go wrong behind the copies but on their device, which does not copy then: neither a
-/// guard that is judged late nor another device.
+/// States can be copied in steps only if nothing behind the copies can fail except on their device,
+/// which then does not copy: no guard that is checked late, and no other device.
 bool Planner::can_keep_states(Span<const uint8_t> homes, bool late) const {
   const auto is_away = [](uint8_t home) { return home != kHostSpace; };
   if (late || std::none_of(homes.begin(), homes.end(), is_away)) return false;

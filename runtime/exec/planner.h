@@ -9,20 +9,20 @@ namespace lazyrt {
 /// the steps.
 class Planner {
  public:
-  /// `pool`: for the plan. REQUIRES: `plan` is empty; the program's constants and operators,
+  /// `pool`: memory for the plan. REQUIRES: `plan` is empty; the program's constants and operators,
   /// `backend`, `memory`, `services` and `pool` outlive it.
   Planner(const ProgramState& program, const fb::Method& method, const Backend& backend,
           CountedMemory* memory, BackendServices* services, Pool* pool, Plan* plan);
 
-  /// Segments end behind these nodes, a truth value for each; empty: none. REQUIRES: called before
-  /// choose_all; they outlive this.
+  /// Makes segments end behind these nodes (a truth value for each; empty: none). REQUIRES: called
+  /// before choose_all; `nodes` outlives this.
   void end_segments_behind(Span<const bool> nodes) { last_of_segments_ = nodes; }
   /// Chooses what runs each node, and prepares it. Called once. An error names the node;
   /// kCancelled, kDeadlineExceeded: `stop` is due.
   Fault choose_all(const RunStop& stop);
-  /// Lists the steps. `homes`: per state of the method the space that it lives in. `late`: guards
-  /// of what devices make are judged once all has run. REQUIRES: choose_all() was called for the
-  /// plan, by this planner or another one.
+  /// Lists the steps. `homes`: per state of the method, the space that it lives in. `late`: guards
+  /// on values of devices are checked only when everything has run. REQUIRES: choose_all() was
+  /// called for the plan, by this planner or another one.
   Fault list_steps(Span<const uint8_t> homes, bool late);
 
  private:
@@ -78,7 +78,7 @@ class Planner {
   Span<TensorSpec> specs_;  ///< of one node's operands
   Span<bool> guarded_;      ///< per value; empty without guards
   Span<const bool> last_of_segments_;
-  /// Per value: the last node that reads it; UINT32_MAX: something behind all of them. Empty: no
+  /// Per value: the last node that reads it; UINT32_MAX: something behind all nodes. Empty: no
   /// device takes a node.
   Span<uint32_t> last_readers_;
 };

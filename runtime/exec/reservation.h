@@ -5,11 +5,11 @@
 
 namespace lazyrt {
 
-/// Memory for any sizes of a method's inputs, which what is bound to them borrows.
+/// Memory for any sizes of a method's inputs, borrowed by whatever is bound to them.
 struct Reservation {
   Block arena;
   Block workspace;
-  Block inputs;                ///< beside the arena: they stay when sizes change
+  Block inputs;                ///< outside of the arena, because they stay when sizes change
   Span<uint64_t> input_bytes;  ///< per input: the most that it has
 
   uint64_t bytes() const { return arena.bytes() + workspace.bytes() + inputs.bytes(); }
@@ -21,8 +21,8 @@ struct Room {
   uint64_t bytes = 0;
 };
 
-/// What `reserved` has, if that is enough, else `own`, made now; *room is where it is. Errors as
-/// Block::make. `reserved` may be nullptr.
+/// Uses `reserved` if that is large enough, else `own`, which is made now; *room is the memory.
+/// Errors as Block::make. `reserved` may be nullptr.
 inline Fault borrow_or_make(const Block* reserved, uint64_t bytes, const Allocator& allocator,
                             Word what, Block* own, Room* room) {
   if (reserved == nullptr || reserved->bytes() < bytes)

@@ -159,7 +159,7 @@ class SelfTest {
     return {};
   }
 
-  /// Sets the result by the values of both backends.
+  /// Finds the first wrong node by comparing the values of both backends.
   Status locate(size_t sample) {
     result_.ok = false;
     bool is_trusted_right = false;
@@ -225,7 +225,7 @@ class SelfTest {
   const Method& method_;
   const SelfTestOptions& options_;
   SelfTestResult result_;
-  Copies values_;  ///< of the trusted backend, by node and result
+  Copies values_;  ///< the trusted backend's values, by node and result
   size_t trusted_variant_ = 0;
   bool is_short_ = false;
 };

@@ -44,7 +44,7 @@ Fault BackendServices::open(Slot* slot) const {
   return backend.open(options, &slot->services).with_context("backend %s", backend.name);
 }
 
-/// A driver that is not there is not looked for again at each node.
+/// Keeps the refusal, so that a missing driver is not looked for again at each node.
 Fault BackendServices::keep_refusal(Fault refusal, Slot* slot) {
   FirstFault why;
   why.add(refusal);

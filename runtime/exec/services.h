@@ -6,10 +6,10 @@
 
 namespace lazyrt {
 
-/// What the backends of one session hold, each opened when the first node needs it.
+/// The services of one session's backends, each opened when the first node needs it.
 class BackendServices {
  public:
-  /// A backend and its fallbacks are at most this many.
+  /// A backend and its fallbacks may be at most this many.
   static constexpr int kMaxBackends = 4;
 
   BackendServices() = default;
@@ -34,15 +34,15 @@ class BackendServices {
     FirstFault* refusal = nullptr;  ///< why it cannot be opened; owned
   };
 
-  /// The number of this backend's slot, opened if it is not yet. Numbers stay, and so does a
-  /// refusal (kUnsupported).
+  /// Returns the number of this backend's slot, and opens it if it is not open. Numbers do not
+  /// change, and neither does a refusal (kUnsupported).
   Fault find_or_open(const Backend& backend, int* slot);
   /// REQUIRES: opened.
   const Slot& slot(int i) const { return slots_[i]; }
-  /// Keeps why a node runs on no backend before its own, as long as the Program. *reason is the
-  /// first one if it is set.
+  /// Keeps, as long as the Program, why a node does not run on an earlier backend. *reason stays if
+  /// it is set already.
   Fault keep_reason(const FirstFault& why, const char** reason) const;
-  /// REQUIRES: no kernel or segment of these backends is left.
+  /// REQUIRES: no kernel or segment of these backends exists any more.
   void close();
 
  private:

@@ -9,8 +9,8 @@
 namespace lazyrt {
 namespace {
 
-/// The default leaves room for packed copies of the weights, whatever their size, and in any case
-/// for a plan beside the largest arena that loads.
+/// The default limit leaves room for packed copies of the weights, whatever their size, and always
+/// for a plan besides the largest arena that loads.
 uint64_t limit_of(const ProgramState& program, const SessionOptions& options) {
   if (options.memory_limit != 0) return options.memory_limit;
   uint64_t beside = 0;
@@ -58,8 +58,8 @@ Fault SessionState::make_all() {
   return reset_state();
 }
 
-/// The extremes of all symbols, of each variant; what values have is largest at one of these, or
-/// near it.
+/// Tries the extremes of all symbols of each variant: what values need is largest at one of these,
+/// or near it.
 Fault SessionState::find_needs(BoundSession::Needs* needs) {
   for (size_t v = 0; v < program_.variant_count(method_index_); ++v) {
     const fb::Method& variant = program_.variant(method_index_, v);
@@ -92,7 +92,8 @@ Fault SessionState::make_reservation(const BoundSession::Needs& needs) {
                                      "the reserved workspace");
 }
 
-/// What a change of sizes takes of a heap: two bound sessions, and what it makes meanwhile.
+/// Measures what a change of sizes takes of a heap: two bound sessions, and what it makes
+/// meanwhile.
 Fault SessionState::measure_bind(const int64_t* symbols, uint64_t* bytes) {
   const uint64_t before = memory_.heap_used();
   memory_.begin_peak();
@@ -159,7 +160,8 @@ Fault SessionState::check_input_index(size_t i) const {
                pending_.size());
 }
 
-/// The shape that it has, where the bytes are those; else the only one that has these bytes.
+/// Finds the shape of input i: the one that it has, if that has this many bytes; else the only one
+/// that has.
 Fault SessionState::find_shape(size_t i, size_t bytes, Shape* shape) const {
   const TensorView& bound = bound_->input(i);
   *shape = pending_[i].is_set ? pending_[i].shape : bound.shape;
@@ -242,7 +244,7 @@ Fault SessionState::wait_with_memory(size_t i, const TensorView& tensor, size_t 
   return {};
 }
 
-/// The number of the device's memory; its backend is opened if no node runs there.
+/// Returns the space of the device's memory; opens its backend if no node runs there.
 Fault SessionState::find_space(size_t output, const Backend* device, uint8_t* space) {
   *space = kHostSpace;
   if (device == nullptr) return {};
@@ -304,7 +306,7 @@ void SessionState::drop_pending(size_t i) {
   --pending_count_;
 }
 
-/// By the shapes of all inputs as they are set.
+/// Finds the sizes from the shapes of all inputs as they are set.
 Fault SessionState::find_sizes(int64_t* symbols) const {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const bool waits = pending_[i].is_set;
@@ -344,7 +346,7 @@ Fault SessionState::bind_shapes(Span<const Shape> inputs) {
   return rebind(symbols);
 }
 
-/// All that can fail comes before anything of the session changes.
+/// Everything that can fail is done before the session changes.
 Fault SessionState::rebind(const int64_t* symbols) {
   const size_t size = symbol_count_ * sizeof(int64_t);
   if (std::memcmp(symbols, sizes_, size) == 0) return {};
@@ -368,7 +370,7 @@ Fault SessionState::rebind(const int64_t* symbols) {
   return {};
 }
 
-/// Inputs that are set and keep their shape wait, too, since setting one may overwrite another.
+/// Inputs that are set and keep their shape also wait, since setting one may overwrite another.
 Fault SessionState::copy_staying_inputs(const BoundSession& next) {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const TensorView& input = bound_->input(i);
@@ -379,8 +381,8 @@ Fault SessionState::copy_staying_inputs(const BoundSession& next) {
   return {};
 }
 
-/// Those that are bound first, which may fail: what is set may go where the last ones are, in
-/// memory that is reserved.
+/// Moves bound inputs first, which may fail: inputs that are set may go where the old ones are, in
+/// reserved memory.
 Fault SessionState::move_inputs(BoundSession* next) const {
   for (const bool is_bound : {true, false}) {
     for (size_t i = 0; i < pending_.size(); ++i) {
@@ -412,7 +414,7 @@ void SessionState::replace_bound(BoundSession* next) {
   bound_->give_blocks();
 }
 
-/// What waited for the shapes that are bound now.
+/// Drops the pending inputs whose shapes are bound now.
 void SessionState::drop_moved() {
   for (size_t i = 0; i < pending_.size(); ++i) {
     if (pending_[i].shape == bound_->input(i).shape) drop_pending(i);

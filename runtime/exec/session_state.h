@@ -1,7 +1,8 @@
 #pragma once
 
-// What stands behind Session: what it has whatever the sizes of its inputs, the part that is bound
-// to them, and the inputs of other sizes that wait for the next run. Internal to runtime/exec.
+// What Session owns: everything that does not depend on the sizes of its inputs, the part that is
+// bound to them, and the inputs of other sizes that wait for the next run. Internal to
+// runtime/exec.
 
 #include <atomic>
 
@@ -48,7 +49,7 @@ class SessionState {
   const Allocator& source() const { return memory_.source(); }
 
  private:
-  /// An input of another shape than the one bound: it waits for a run, which binds its shape.
+  /// An input whose shape is not the bound one: it waits for a run, which binds its shape.
   struct PendingInput {
     bool is_set = false;
     Shape shape;
@@ -108,7 +109,7 @@ class SessionState {
   Span<PendingInput> pending_;  ///< per input; empty of a method without symbols
   Span<Shape> shapes_;          ///< per input, while sizes are sought
   size_t pending_count_ = 0;
-  /// Held to replace bound_ or what is in it, and by those who look at it from other threads.
+  /// Held while bound_ or its content is replaced, and by other threads while they read it.
   mutable Mutex mutex_;
   mutable std::atomic<bool> busy_{false};
 };

@@ -13,9 +13,9 @@
 
 namespace lazyrt {
 
-/// The states of a session: they keep their place and their content whatever the sizes of the
-/// inputs. Each has a place in every space that asks for one, and on the host once something there
-/// wants it; it goes to where a run wants it, and to the host when somebody looks at it.
+/// The states of a session. Their places and contents do not depend on the sizes of the inputs. A
+/// state gets a place in every space that asks for one, and on the host as soon as something there
+/// needs it; its content is copied to where a run needs it, and to the host when somebody reads it.
 class StateMemory {
  public:
   /// `method`: its number in the program. REQUIRES: `services` and `pool` outlive this.
@@ -26,29 +26,29 @@ class StateMemory {
 
   /// Bytes of all of them; saturates.
   uint64_t bytes() const { return bytes_; }
-  /// Lists them, at the first call; each has its first content.
+  /// Lists the states at the first call; each then has its first content.
   Fault make();
-  /// Takes memory on the host, at its first call. REQUIRES: make() was ok.
+  /// Takes the memory on the host at the first call. REQUIRES: make() was ok.
   Fault make_on_host();
-  /// Takes the memory in a device's space, at its first call for that slot. Where the host has it,
-  /// too, it is that of both.
+  /// Takes the memory in a device's space, at the first call for that slot. If the host has that
+  /// memory, too, both use it.
   Fault make_in(int slot, CountedMemory* counted);
   bool is_made() const { return !tables_.empty(); }
   size_t count() const { return tables_.size(); }
-  /// False: the content of all has been on the host alone so far.
+  /// False: so far the content of all states has been on the host only.
   bool were_elsewhere() const { return were_elsewhere_; }
-  /// In spaces of devices, and what the host has beside them. From any thread.
+  /// Bytes in the spaces of devices, and what the host holds besides them. From any thread.
   uint64_t device_bytes() const { return read_counter(device_bytes_); }
   uint64_t host_bytes() const { return read_counter(host_bytes_); }
-  /// Gives each its first content. REQUIRES: make() was ok.
+  /// Gives each state its first content. REQUIRES: make() was ok.
   void reset();
-  /// Gives it this content. kInvalidArgument: there is no state i, or it has another dtype or
+  /// Gives state i this content. kInvalidArgument: there is no state i, or it has another dtype or
   /// shape.
   Fault set(size_t i, const TensorView& tensor);
 
-  /// All of them on the host; nullptr: nothing wanted them there yet.
+  /// The host's memory of all states; nullptr: nothing has needed it there yet.
   uint8_t* on_host() const { return on_host_; }
-  /// Per state: its place behind on_host(), and behind block_in() of each slot.
+  /// Per state: its offset in on_host(), and in block_in() of each slot.
   Span<const uint64_t> offsets() const { return {offsets_.data(), offsets_.size()}; }
   /// All of them in the slot's space; nullptr: make_in was not called.
   const DeviceBlock& block_in(int slot) const { return device_blocks_[slot]; }
@@ -58,13 +58,13 @@ class StateMemory {
     return place_at(base, offsets_[k]);
   }
 
-  /// Its content is in that space from now on, and may be still where it was.
+  /// Brings the content of state k to that space; the old place may keep a valid copy.
   Fault bring(size_t k, int space);
-  /// After a run that failed: what bring() has queued may never arrive.
+  /// To be called after a run that failed: copies that bring() has queued may never arrive.
   void forget_brought();
-  /// Its content changed in that space, and is nowhere else.
+  /// Notes that the content of state k changed in that space, which now has the only valid copy.
   void changed(size_t k, int space);
-  /// Its content on the host. kInvalidArgument where there is no state i.
+  /// Returns the content of state i on the host. kInvalidArgument: there is no state i.
   Result<TensorView> view(size_t i);
 
  private:
@@ -73,8 +73,9 @@ class StateMemory {
     const void* initial = nullptr;  ///< nullptr: zeros
     uint8_t space = kHostSpace;     ///< the last space that has the content
     bool is_on_host = false;        ///< the host has it, too
-    bool is_first = true;           ///< it is the first one, and nowhere yet
-    bool is_brought = false;  ///< what `space` has is a copy of what the host has or of the first
+    bool is_first = true;           ///< it has its first content, which is in no space yet
+    /// What `space` has is a copy of the host's content or of the first one.
+    bool is_brought = false;
   };
 
   const fb::State& state(size_t k) const { return state_at(method_, k); }

@@ -166,7 +166,8 @@ Fault Variant::list_interface(const fb::Method& method) {
   return {};
 }
 
-/// What shares memory moves together: views, and what is written over other values.
+/// Finds values that share memory and so move together: views, and values that are written over
+/// others.
 Fault Variant::find_movables(const fb::Method& method) {
   movable_of_ = pool_->make<int32_t>(values_.size());
   movables_ = pool_->make<Movable>(inputs_.size() + outputs_.size());
@@ -194,7 +195,7 @@ Fault Variant::find_movables(const fb::Method& method) {
   return find_makers();
 }
 
-/// Where each output is made, and whether it is another one, too.
+/// Finds where each output is made, and whether it is the same value as another output.
 Fault Variant::find_makers() {
   struct Seen {
     uint32_t outputs;
@@ -254,7 +255,7 @@ void Variant::place_values(const fb::Method& method, const SharedMemory& memory)
   }
 }
 
-/// A value where that space has it: at the same distance from the begin of its kind of memory.
+/// Returns a value as that space has it: at the same offset in its kind of memory.
 TensorView Variant::view_in(int32_t id, int space, const fb::Method& method,
                             const SharedMemory& memory) const {
   if (id < 0) return {};
@@ -325,7 +326,7 @@ void Variant::make_copy_step(const PlannedStep& planned, TensorView host, Tensor
   step->run = is_in ? copy_in : copy_out;
 }
 
-/// Of a copy, a flush or a wait. `operands`: for a copy.
+/// Makes the step of a copy, a flush or a wait. `operands`: for a copy.
 void Variant::make_device_step(const PlannedStep& planned, const fb::Method& method,
                                const SharedMemory& memory, TensorView* operands, Step* step) {
   if (planned.kind == PlannedStep::Kind::kCopyState) {
@@ -407,7 +408,7 @@ const uint8_t* Variant::home_of_output(size_t i) const {
   return arenas_[kHostSpace] + movables_[static_cast<size_t>(movable)].offset;
 }
 
-/// A value in a space of a device: where it is bound, else where it always is.
+/// Returns where a value is in a device's space: where it is bound, else its fixed place.
 uint8_t* Variant::place_in(int32_t id, uint8_t space, void* fixed) const {
   const int32_t m = movable_of_[static_cast<size_t>(id)];
   if (m < static_cast<int32_t>(inputs_.size())) return static_cast<uint8_t*>(fixed);
@@ -493,7 +494,7 @@ void Variant::point_state_copy(uint32_t state, const Step& step) const {
       next_of_state(state);
 }
 
-/// Whether it is needed, and whether the host itself can do it.
+/// Decides whether the copy is needed, and whether the host itself can do it.
 void Variant::settle_copy(const PlannedStep& planned, const Step& step) const {
   auto& device = *static_cast<DeviceStep*>(step.state);
   const bool is_in = planned.kind == PlannedStep::Kind::kCopyIn;
@@ -507,7 +508,8 @@ void Variant::settle_copy(const PlannedStep& planned, const Step& step) const {
   set_counter(&device.skipped, is_one_place || is_only_bound_there(planned) ? 1 : 0);
 }
 
-/// A copy to the host of what only an output needs, which is bound to the device's memory.
+/// Whether this is a copy to the host that only an output needs which is bound to the device's
+/// memory.
 bool Variant::is_only_bound_there(const PlannedStep& copy) const {
   if (!copy.for_outputs || copy.kind != PlannedStep::Kind::kCopyOut) return false;
   const int32_t m = movable_of_[copy.index];
@@ -516,7 +518,7 @@ bool Variant::is_only_bound_there(const PlannedStep& copy) const {
   return movable.is_bound && movable.space == copy.space && movable.bound_value == copy.index;
 }
 
-/// What a device does is waited for, so that each step has its time.
+/// Runs the step and waits for the device, so that each step has its own time.
 Fault Variant::run_timed(size_t index) {
   const uint64_t begin = platform_ticks();
   Fault status = steps_[index].run(steps_[index].state, steps_[index].context);
@@ -535,7 +537,7 @@ Fault Variant::run_timed(size_t index) {
   return first;
 }
 
-/// Whether the step is a segment whose device says what its nodes took.
+/// Whether the step is a segment whose device measures its nodes one by one.
 bool Variant::measures_nodes(size_t index) const {
   if (node_times_.empty() || plan_.steps()[index].kind != PlannedStep::Kind::kSegment) return false;
   return static_cast<const DeviceStep*>(steps_[index].state)->device->times != nullptr;
@@ -568,7 +570,7 @@ void Variant::tell_span(size_t index, uint64_t begin, uint64_t end, bool ok) con
   watcher_.tell(span);
 }
 
-/// Of the last node: segments end where a node is tapped.
+/// Hands out the taps of the step's last node: segments end where a node is tapped.
 Fault Variant::take_taps(size_t index) const {
   const PlannedStep& step = plan_.steps()[index];
   const size_t nodes = nodes_of(step);
@@ -578,7 +580,7 @@ Fault Variant::take_taps(size_t index) const {
                        on_host ? nullptr : &services_->slot(slot_of_space(step.space)));
 }
 
-/// Of a session that looks at what it does.
+/// Runs one step of a session that profiles or is watched.
 Fault Variant::run_step(size_t index) {
   LAZYRT_RETURN_IF_ERROR(run_timed(index));
   return take_taps(index);
@@ -626,8 +628,8 @@ Fault Variant::run_steps(const RunStop& stop) {
   return guards_.hold(last, view, &next_guard) ? Fault() : broken_guard();
 }
 
-/// Nothing of a run goes on after it. What a device says late is the run's error, unless something
-/// failed before that node.
+/// Waits until no device works any more. An error that a device reports only then is the run's
+/// error, unless an earlier node failed.
 void Variant::wait_for_devices(FirstFault* first) {
   for (int space = kHostSpace + 1; space < kMostSpaces; ++space) {
     if (!plan_.uses(space)) continue;
@@ -643,7 +645,8 @@ void Variant::wait_for_devices(FirstFault* first) {
   }
 }
 
-/// In the order of the method: a guard that does not hold hides what goes wrong behind it.
+/// Returns the first error in the order of the method: a guard that does not hold hides errors
+/// behind it.
 Fault Variant::end_run(const Fault& status) {
   FirstFault first;
   first.add(status);

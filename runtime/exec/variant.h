@@ -8,11 +8,11 @@
 
 namespace lazyrt {
 
-/// What a run needs of a step: a kernel with its operands, or what stands before a device.
+/// What a run needs of a step: a kernel with its operands, or the step of a device.
 struct Step {
   Fault (*run)(void* state, const RunContext& context) = nullptr;
   void* state = nullptr;
-  int32_t after = -1;  ///< the last node whose guards are judged before it
+  int32_t after = -1;  ///< the last node whose guards are checked before this step
   RunContext context;
 };
 
@@ -26,17 +26,17 @@ struct DeviceStep {
   bool is_bound = false;      ///< the last bind of the segment succeeded
   /// Of a copy: where the host has the place in the space; nullptr: nowhere.
   uint8_t* mapped = nullptr;
-  /// Atomic; 1: a copy that is not needed, since its output is bound there, or both are one place.
+  /// Atomic. 1: the copy is not needed, because its output is bound there or both places are one.
   uint64_t skipped = 0;
 };
 
-/// Memory that lies in the arena or is the caller's: that of an input, or of a result of nodes that
-/// is an output. Values that share it move with it.
+/// Memory that lies in the arena or is the caller's: that of an input, or of a node's result that
+/// is an output. Values that share this memory move with it.
 struct Movable {
   uint8_t* host = nullptr;
   uint8_t* there = nullptr;  ///< in `space`, if that is not the host's: elsewhere than in its arena
   uint64_t offset = 0;       ///< in arenas
-  uint32_t bound_value = UINT32_MAX;  ///< the value that is bound, if it is one output's alone
+  uint32_t bound_value = UINT32_MAX;  ///< the bound value, if only one output uses it
   uint8_t space = kHostSpace;
   bool is_bound = false;  ///< of an output: the caller's
 };
@@ -59,9 +59,9 @@ class Variant {
                   const fb::Method& method, const fb::Method& texts, const SessionOptions& options,
                   CountedMemory* memory, BackendServices* services, const RunStop& stop,
                   Pool* pool);
-  /// Takes from `homes`, per state, the spaces where it cannot live for this program: beside the
-  /// host's, all but the one where all its readers are and where it is made. REQUIRES: after
-  /// make_plan, with the same method.
+  /// Removes from `homes` (one entry per state) the spaces where the state cannot live for this
+  /// program. Besides the host's, only the space stays where all its readers are and where it is
+  /// made. REQUIRES: after make_plan, with the same method.
   Fault narrow_homes(const fb::Method& method, Span<StateHome> homes) const;
   /// Lists the steps. `homes`: per state the space that it lives in. REQUIRES: called once, after
   /// make_plan, with the same arguments.
@@ -82,45 +82,46 @@ class Variant {
   size_t guard_count() const { return guards_.count(); }
   size_t output_count() const { return outputs_.size(); }
 
-  /// dtype and shape of input i; its data is where the next run reads it, at first its place in the
+  /// dtype and shape of input i, with data where the next run reads it: at first its place in the
   /// arena.
   const TensorView& input(size_t i) const { return values_[inputs_[i]]; }
-  /// The next runs read input i (and views of it) here.
+  /// Makes the next runs read input i (and views of it) from here.
   void point_input(size_t i, void* data) {
     if (movables_[i].host == data) return;
     movables_[i].host = static_cast<uint8_t*>(data);
     stale_ = true;
   }
 
-  /// All outputs are written to the arena again.
+  /// Makes runs write all outputs to the arena again.
   void release_outputs();
-  /// The next runs write output i here, in the memory of `space`, without a copy of it; false: they
-  /// cannot, since it is made elsewhere, shares its memory with an input or a constant, or with an
-  /// output that was bound before. REQUIRES: aligned, with a tail.
+  /// Makes the next runs write output i here, in the memory of `space`, without a copy. False: they
+  /// cannot, since the output is made elsewhere, or shares its memory with an input, a constant or
+  /// an output that was bound before. REQUIRES: data is aligned and has a tail.
   bool bind_output(size_t i, void* data, int space);
-  /// Where an output that is not bound lies on the host, or nullptr where no node makes it.
+  /// Returns where an unbound output lies on the host; nullptr if no node makes it.
   const uint8_t* home_of_output(size_t i) const;
 
   /// Runs the nodes and checks the guards, until `stop` is due. Writes the arena, never states.
   Fault run(const RunStop& stop);
-  /// Whether the last run failed because of a guard: its status says no more, guards() do.
+  /// Whether the last run failed because of a guard: its status has no details then, but guards()
+  /// has.
   bool broke_guard() const { return broke_guard_; }
   const Guards& guards() const { return guards_; }
   /// Why the last run broke a guard.
   Fault why_broken() const { return guards_.why(*texts_); }
 
-  /// On the host, if it is not bound to the memory of another space.
+  /// Output i on the host, unless it is bound to the memory of another space.
   const TensorView& output(size_t i) const { return values_[outputs_[i].value]; }
   /// What state k becomes, in the space where it lives. REQUIRES: run() was ok.
   TensorView next_of_state(size_t k) const;
-  /// Runs leave the states that live in spaces of devices as what they become.
+  /// Whether runs themselves write the next contents of states that live in devices' spaces.
   bool keeps_states() const { return plan_.keeps_states(); }
-  /// Whether the host has to have a place for states that live elsewhere, too.
+  /// Whether the host needs a place for states that live elsewhere, too.
   bool copies_states() const { return plan_.copies_states(); }
 
-  /// Of line i: a node, or a copy between spaces. Also while another thread runs.
+  /// Describes line i: a node, or a copy between spaces. May be called while another thread runs.
   NodeInfo line(size_t i) const;
-  /// Goes on with the counts of the same program bound to other sizes.
+  /// Continues with the counts of `other`, the same program bound to other sizes.
   void continue_from(const Variant& other);
   uint64_t guard_refusals(size_t guard) const { return guards_.refusals(guard); }
 
@@ -194,11 +195,11 @@ class Variant {
   Guards guards_;
   bool broke_guard_ = false;
   size_t last_stop_ = SIZE_MAX;  ///< the last step before which a run may be stopped
-  /// The nodes below it have run: their values are what guards ask for.
+  /// The nodes before this one have run: guards read their values.
   size_t reached_ = SIZE_MAX;
   const BackendServices* services_ = nullptr;
   Span<Step> steps_;                  ///< per step of the plan
-  Span<DeviceStep> device_steps_;     ///< of those that are no node with a kernel, in their order
+  Span<DeviceStep> device_steps_;     ///< the steps that are not a node with a kernel, in order
   Span<TensorView> values_;           ///< per value id
   Span<uint32_t> inputs_;             ///< per input: its value's id
   Span<Output> outputs_;              ///< per output
@@ -210,11 +211,13 @@ class Variant {
   uint8_t mapped_ = kHostSpace;  ///< the space whose arena is the host's
   Span<TensorView> operands_;    ///< per entry of plan_.operands(), then two for each copy
   Span<NodeTime> times_;         ///< per step; empty unless profiling
-  Span<uint64_t> node_times_;    ///< per node, as a device says; empty unless profiling on one
-  Span<uint64_t> last_times_;    ///< of the last run of each
-  Span<uint64_t> snapshots_;     ///< per value, for guards that are judged late; empty: none is
-  Watcher watcher_;              ///< inactive for most sessions
-  bool stale_ = false;           ///< operands_ must be refreshed before the next run
+  /// Per node, as its device measured them; empty unless a device is profiled.
+  Span<uint64_t> node_times_;
+  Span<uint64_t> last_times_;  ///< of the last run of each
+  /// Per value, for guards that are checked late; empty: there are none.
+  Span<uint64_t> snapshots_;
+  Watcher watcher_;     ///< inactive for most sessions
+  bool stale_ = false;  ///< operands_ must be refreshed before the next run
 };
 
 }  // namespace lazyrt

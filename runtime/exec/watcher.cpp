@@ -31,14 +31,14 @@ bool is_within(std::string_view path, std::string_view module) {
   return path.size() == module.size() || path[module.size()] == '.';
 }
 
-/// Takes "/" and such from the front of *text; false: it begins otherwise.
+/// Takes "/" and such from the front of *text. False: it begins with something else.
 bool skip(std::string_view* text, std::string_view prefix) {
   if (text->substr(0, prefix.size()) != prefix) return false;
   text->remove_prefix(prefix.size());
   return true;
 }
 
-/// Takes `mark` and a number from the front; `number` 0 may be left out, with its mark.
+/// Takes `mark` and a number from the front of *text; both may be absent if `number` is 0.
 bool skip_number(std::string_view* text, std::string_view mark, size_t number) {
   std::string_view rest = *text;
   if (!skip(&rest, mark)) return number == 0;
@@ -48,7 +48,7 @@ bool skip_number(std::string_view* text, std::string_view mark, size_t number) {
   return true;
 }
 
-/// The name that tap_name gives, without its text being made.
+/// Compares `name` with the name that tap_name gives, without making its text.
 bool is_named(const TapPoint& point, std::string_view name) {
   const std::string_view path = point.module_path;
   if (!path.empty() && (!skip(&name, path) || !skip(&name, "/"))) return false;
@@ -106,8 +106,8 @@ TapPoint Watcher::point_of(const Tap& tap) const {
   return point;
 }
 
-/// (*modules)[s]: a number for the module path of source s, equal for equal paths; the last is that
-/// of nodes without a source. So paths are compared once a source, not once a node.
+/// Sets (*modules)[s] to a number for the module path of source s, equal for equal paths; the last
+/// entry is for nodes without a source. So paths are compared once per source, not once per node.
 bool Watcher::number_modules(Pool* memory, Span<uint32_t>* modules) const {
   const size_t sources = count_of(texts_->sources());
   const auto order = memory->make<uint32_t>(sources + 1);
@@ -125,7 +125,7 @@ bool Watcher::number_modules(Pool* memory, Span<uint32_t>* modules) const {
   return true;
 }
 
-/// (*repeats)[n]: how many nodes before n have its operator and module.
+/// Sets (*repeats)[n] to the number of nodes before n with the same operator and module.
 Fault Watcher::count_repeats(Pool* memory, Span<uint32_t>* repeats) const {
   struct Key {
     const char* op;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A session's Watch, as its variants and run loop use it. All that costs something is in
+// A session's Watch, as its variants and run loop use it. All code that takes time is in
 // watcher.cpp.
 
 #include "lazyrt/watch.h"
@@ -11,7 +11,7 @@
 
 namespace lazyrt {
 
-/// False: sessions refuse a Watch, and what serves it is left out of the program
+/// False: sessions refuse a Watch, and the code for it is left out of the program
 /// (LAZYRT_WATCH=OFF).
 #ifdef LAZYRT_NO_WATCH
 constexpr bool kCanWatch = false;
@@ -19,7 +19,7 @@ constexpr bool kCanWatch = false;
 constexpr bool kCanWatch = true;
 #endif
 
-/// Tells of a stretch of time from its construction to its end; nothing where there is no watch.
+/// Reports the time from its construction to its end as a span; does nothing without a watch.
 class WatchedSpan {
  public:
   WatchedSpan(const Watch* watch, RunSpan::Kind kind)
@@ -27,7 +27,7 @@ class WatchedSpan {
     span_.kind = kind;
     if (watch_ != nullptr) span_.begin = platform_ticks();
   }
-  /// Tells, and answers the status.
+  /// Tells, and returns the status.
   Fault end(Fault fault) { return !kCanWatch || watch_ == nullptr ? fault : tell(fault); }
 
  private:
@@ -44,19 +44,20 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  /// Asks which values are tapped. `variant`: its number in the method; `texts`: it in the file.
-  /// REQUIRES: called once; all but `ops` outlive this; `watch` is not nullptr.
+  /// Asks the watch which values are tapped. `variant`: its number in the method; `texts`: the
+  /// variant in the file. REQUIRES: called once; all arguments but `ops` outlive this; `watch` is
+  /// not nullptr.
   Fault make(const Watch* watch, size_t variant, const fb::Method& texts, const OpTable& ops,
              Pool* pool);
   bool is_active() const { return kCanWatch && watch_ != nullptr; }
   bool has_spans() const { return is_active() && watch_->span != nullptr; }
-  /// Per node: a result of it is tapped. Empty: none is.
+  /// Per node: whether a result of it is tapped. Empty: none is.
   Span<const bool> tapped_nodes() const { return tapped_; }
   bool taps(size_t node) const { return kCanWatch && !tapped_.empty() && tapped_[node]; }
 
-  /// Memory for copies from devices. REQUIRES: called once, after make.
+  /// Takes the memory for copies from devices. REQUIRES: called once, after make.
   Fault make_copies(const Plan& plan, Span<const TensorView> operands);
-  /// Hands out the tapped results of a node that ran. `slot`: of the device that did; nullptr: the
+  /// Hands out the tapped results of a node that ran. `slot`: the device that ran it; nullptr: the
   /// host. REQUIRES: taps(node).
   Fault take(const Plan& plan, size_t node, Span<const TensorView> operands,
              const BackendServices::Slot* slot) const;
@@ -83,7 +84,7 @@ class Watcher {
   Pool* pool_ = nullptr;
   Span<Tap> points_;    ///< those tapped, in order of execution
   Span<bool> tapped_;   ///< per node; empty: nothing is tapped
-  Span<uint8_t> copy_;  ///< room for the largest value of a device that is tapped
+  Span<uint8_t> copy_;  ///< room for a device's largest tapped value
 };
 
 }  // namespace lazyrt

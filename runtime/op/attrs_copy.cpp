@@ -9,8 +9,8 @@ namespace {
 
 namespace fbs = flatbuffers;
 
-/// Lays a table out again: its vtable, its fields, its vectors. Twice the same way: to count the
-/// bytes (`to` is null) and to write them.
+/// Copies a table: its vtable, its fields, its vectors. Runs twice in the same way: to count the
+/// bytes (`to` is null), then to write them.
 class TableCopy {
  public:
   TableCopy(const OpAttrs& attrs, uint8_t* to)

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a kernel folder exports, and the tables that runtime and host read it from.
+// What a kernel folder exports, and the tables in which the runtime and the host find it.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct OpAttrs {
   }
 };
 
-/// One node as kernels see it. Specs are of the shapes in force.
+/// One node as kernels see it. Specs have the shapes that are bound now.
 struct NodeSpec {
   OpAttrs attrs;
   Span<const TensorSpec> inputs;  ///< absent optional operands have dtype kNone
@@ -68,19 +68,19 @@ struct Kernel {
   Fault (*run)(void* state, const RunContext& context) = nullptr;
   /// Frees what prepare made. nullptr = nothing.
   void (*release)(void* state, const Allocator& allocator) = nullptr;
-  /// Not empty: this is a choice. Of a node that `supports` accepts the first of these whose own
-  /// `supports` is ok is the kernel, and nothing else of this is used. They have no ways
-  /// themselves.
+  /// Not empty: this kernel is a choice. For a node that `supports` accepts, the first of these
+  /// whose own `supports` accepts it is the kernel, and nothing else of this struct is used. They
+  /// have no ways themselves.
   Span<const Kernel> ways;
 };
 
-/// Of an op that is many functions (unary, binary): which one a node is.
+/// For an op that covers many functions (unary, binary): which of them a node computes.
 struct OpFunctions {
   int (*number)(const OpAttrs& attrs) = nullptr;  ///< nullptr: the op is one function
   const char* const* (*names)() = nullptr;        ///< by number
 };
 
-/// An op's definition: how its operands count, what it makes of shapes, its readable reference.
+/// An op's definition: its operand counts, its shape rule, its readable reference kernel.
 struct OpDef {
   int min_inputs = 0;
   int max_inputs = 0;  ///< -1: any number
@@ -89,16 +89,17 @@ struct OpDef {
   uint32_t optional_inputs = 0;
   /// Bit i: output 0 may be written over input i of the same size (elementwise).
   uint32_t inplace_inputs = 0;
-  /// Output 0 has the bytes of input 0 in the same order: it may share its memory.
+  /// Output 0 has the bytes of input 0 in the same order, so it may share its memory.
   bool is_view = false;
   /// The shape rule: checks attributes and operands (untrusted) and fills dtype and shape of every
   /// output. Must not read tensor data. Called by the bundle verifier, the exporter and dynamic
   /// runs.
   Fault (*infer)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                  Span<TensorSpec> outputs) = nullptr;
-  /// The work rule: what a run does at most, in the order of magnitude, making it ready included,
-  /// whatever the data and the kernel. Called with operands and results that `infer` accepted; may
-  /// count much that is not there, never leave out a loop. nullptr = work_by_size.
+  /// The work rule: an upper bound of the work of a run, preparation included, in the right order
+  /// of magnitude and for any data and kernel. Called with operands and results that `infer`
+  /// accepted. It may count work that is not done, but must not leave out a loop. nullptr =
+  /// work_by_size.
   Work (*work)(const OpAttrs& attrs, Span<const TensorSpec> inputs,
                Span<const TensorSpec> outputs) = nullptr;
   Kernel reference;

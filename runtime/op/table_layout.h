@@ -1,7 +1,7 @@
 #pragma once
 
-// What a table of the schema is made of, as a few bytes each: flatc's reflection of the types,
-// folded when the program is compiled.
+// What the schema's tables consist of, in a few bytes each: flatc's reflection of the types,
+// computed when the program is compiled.
 
 #include <array>
 #include <cstddef>
@@ -24,13 +24,14 @@ class Field {
 
   constexpr Kind kind() const { return static_cast<Kind>(code_ >> 5); }
   constexpr bool is_number() const { return kind() == Kind::kNumber; }
-  /// log2 of the bytes of a number, the bytes of a struct / 4, or which table it leads to.
+  /// log2 of the bytes of a number, the bytes of a struct / 4, or the number of the table that the
+  /// field leads to.
   constexpr size_t size() const { return code_ & 31; }
   /// Of a number, or an element of a vector.
   constexpr size_t bytes() const {
     return kind() == Kind::kStructs ? 4 * size() : size_t{1} << size();
   }
-  /// The table of a union is told by the number in the field before it.
+  /// The number in the field before it says which table a union holds.
   constexpr bool has_table() const { return kind() == Kind::kTable || kind() == Kind::kTables; }
 
  private:
@@ -103,8 +104,8 @@ constexpr size_t field_count() {
 
 }  // namespace layout
 
-/// The fields of several tables, one behind the other. Those that lead to tables, which are of this
-/// list, too, name them by their numbers in it.
+/// The fields of several tables, one table behind the other. A field that leads to a table names it
+/// by its number in this list.
 template <class... Tables>
 class TableFields {
  public:

@@ -34,7 +34,8 @@ class Work {
 /// What a call of the math library takes at most, in steps.
 constexpr Work kMathCall = 32;
 
-/// An extent as a number of trips: of nothing counts as one, since a loop around it still turns.
+/// An extent as a number of loop trips. An extent of 0 counts as one, since a loop around it still
+/// runs.
 constexpr Work trips(int64_t extent) { return Work(extent < 1 ? 1 : extent); }
 
 /// The product of the extents, each zero counted as one.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files that are written. Implemented once for each operating system in platforms/<os>; a system
-// without files has none of it.
+// Writing files. Implemented once for each operating system in platforms/<os>; a system without
+// files does not implement it.
 
 #include <cstddef>
 

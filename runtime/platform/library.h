@@ -1,7 +1,7 @@
 #pragma once
 
-// Libraries that are looked for at run time. Implemented once for each operating system in
-// platforms/<os>; a system without such has no file for it.
+// Libraries that are looked up at run time. Implemented once for each operating system in
+// platforms/<os>; a system without shared libraries has no file for it.
 
 namespace lazyrt {
 

@@ -18,7 +18,7 @@ void platform_release(void* pointer);
 
 /// Nanoseconds of a clock that never goes back. Its zero means nothing.
 uint64_t platform_ticks();
-/// False: there is no such clock, and time stands still.
+/// Returns false if there is no such clock: then time stands still.
 bool platform_has_ticks();
 
 /// A file's bytes, read-only, aligned to a page.

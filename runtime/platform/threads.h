@@ -1,6 +1,6 @@
 #pragma once
 
-// What keeps threads apart. A platform without threads says LAZYRT_THREADS=0: then nothing does,
+// Keeps threads apart. A platform without threads sets LAZYRT_THREADS=0: then this does nothing,
 // and all calls come from one thread (Session::cancel may also come from an interrupt).
 
 #ifndef LAZYRT_THREADS

@@ -106,7 +106,7 @@ TEST(CaptureSamples, ABufferThatOneAsksAndAnotherWritesIsRefused) {
   const auto report =
       export_traces({test::level_of_a_call(true), test::level_of_a_call(false)}, default_ops(), {});
   ASSERT_FALSE(report.ok());
-  EXPECT_THAT(report.failure().text, HasSubstr("decides by what 'level' holds"));
+  EXPECT_THAT(report.failure().text, HasSubstr("depends on what 'level' holds"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CaptureExport, testing::Bool(), [](const auto& param) {

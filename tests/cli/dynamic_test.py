@@ -153,7 +153,7 @@ class Dynamic(Base):
         np.save(path("low.npy"), np.zeros((3, 4), np.float32))
         np.save(path("high.npy"), np.ones((5, 4), np.float32))
         self.refuses("lazy-export", path("values.pt"), "-o", path("out.lzb"), "--sample", "x=" + path("low.npy"), "--sample", "x=" + path("high.npy"), "--dynamic", "x.0=rows",
-                     code=UNSUPPORTED, says=["the bundle refuses sample 1", "leave it out"])
+                     code=UNSUPPORTED, says=["the bundle refuses sample 1", "leave the sample out"])
 
     def test_ranges_of_torchscript(self):
         report = self.export("forked.pt", "--input", "x=6,4:f32", "--dynamic", "x.0=rows:1..30").out

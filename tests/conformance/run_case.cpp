@@ -35,7 +35,7 @@ bool write_npy(const fs::path& path, const TensorView& tensor) {
   return file.good();
 }
 
-/// Writes the tensors as PREFIX_0.npy, ...; answers the JSON list of their dtypes ("none" =
+/// Writes the tensors as PREFIX_0.npy, ...; returns the JSON list of their dtypes ("none" =
 /// absent).
 std::string write_tensors(const fs::path& prefix, const std::vector<GuardedTensor>& tensors) {
   std::string list;

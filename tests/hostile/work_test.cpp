@@ -247,10 +247,9 @@ TEST(WorkLimit, IsTheCallers) {
   options.work_limit = kSteps;
   EXPECT_TRUE(Program::load(file.span(), default_ops(), options).ok());
   options.node_work_limit = kSteps - 1;
-  EXPECT_STREQ(
-      Program::load(file.span(), default_ops(), options).status().message(),
-      "method 'forward', node 0 (matmul): its work is 194 steps, of a node at most 193 are "
-      "allowed (node_work_limit)");
+  EXPECT_STREQ(Program::load(file.span(), default_ops(), options).status().message(),
+               "method 'forward', node 0 (matmul): its work is 194 steps, at most 193 are allowed "
+               "for a node (node_work_limit)");
   options.node_work_limit = 0;
   options.work_limit = kSteps - 1;
   EXPECT_STREQ(Program::load(file.span(), default_ops(), options).status().message(),

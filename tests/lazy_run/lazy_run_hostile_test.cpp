@@ -112,7 +112,8 @@ TEST_F(LazyRun, NoNameReachesTheTerminalAsItIs) {
       {at("codes.lzb") + name + at("wrong.npy"), 1, "input 'x\\x1b]0;owned\\x07"},
       {at("codes.lzb") + " --input x=" + at("x.npy"), 1, "there is: x\\x1b]0;owned\\x07"},
       {at("codes.lzb") + " --method none", 1, "no method 'none'"},
-      {at("codes.lzb") + " --explain " + std::string("00000000:0"), 1, "no text of this version"},
+      {at("codes.lzb") + " --explain " + std::string("00000000:0"), 1,
+       "this version has no message text"},
       {at("bare.lzb"), 1, "give --input for each of x\\x1b]0;owned\\x07"},
       {at("refused.lzb"), 2, "output 'y\\x1b]0;owned\\x07"},
   };

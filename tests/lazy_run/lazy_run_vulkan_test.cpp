@@ -14,7 +14,7 @@ using testing::HasSubstr;
 TEST_F(LazyRun, SelfTestIsOfVulkan) {
   const Outcome o = run(at("m.lzb") + " --self-test");
   EXPECT_EQ(o.code, 1);
-  EXPECT_THAT(o.err, HasSubstr("--self-test: it tests --backend vulkan or auto"));
+  EXPECT_THAT(o.err, HasSubstr("--self-test: needs --backend vulkan or auto"));
 }
 
 TEST_F(LazyRun, ABundleIsNeededUnlessDevicesAreListed) {

@@ -216,7 +216,7 @@ def test_an_export_calls_eager_a_few_times(bundle, tmp_path, model, check, most)
 def test_each_report_says_what_is_out_of_scope(bundle, tmp_path):
     report = lazyrt.export(torch.sin, (torch.randn(4),), bundle, report=tmp_path / "report.html")
     for text in (" ".join(report.summary.split()), report.to_json()["out_of_scope"], (tmp_path / "report.html").read_text()):
-        assert "not looked at: switches and tables of the process" in text and "clocks, files, threads" in text
+        assert "not checked: switches and tables of the process" in text and "clocks, files, threads" in text
 
 
 def test_an_interrupt_ends_the_check(bundle):

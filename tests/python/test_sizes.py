@@ -342,12 +342,12 @@ def test_samples_that_differ_otherwise_are_refused(samples, text, tmp_path):
 
 
 @pytest.mark.parametrize("dynamic, text", [
-    ({"y": {0: ("n", 1, 4)}}, "which is no input"),
+    ({"y": {0: ("n", 1, 4)}}, "which is not an input"),
     ({"x": {3: ("n", 1, 4)}}, "has no dim 3"),
     ({"x": {0: "n"}}, "no upper bound"),
     ({"x": {0: ("n", 3, 9)}}, "is 2 in the sample"),
     ({"x": {0: ("n", 1, 9), 1: "n"}}, "'n' is 2 in dim 0"),
-    ({"x": {0: 2.5}}, "is no name"),
+    ({"x": {0: 2.5}}, "is neither a name"),
     ({"x": {0: ("n", 1, 9), 1: "2*n"}}, "dim 1 is 3, which is 2\\*n of no 'n'"),
     ({"x": {0: ("0*n", 1, 9)}}, "factor has to be 1"),
     ({"x": {0: ("n", 1, 9), 1: "2*n + 1"}}, "'n' is 2 in dim 0 of 'x' and 1 in dim 1"),
@@ -429,8 +429,8 @@ def test_sizes_beyond_what_the_program_takes(tmp_path):
 
 @pytest.mark.parametrize("body, text", [
     pytest.param(lambda x: functools.reduce(lambda y, i: y + y.roll(i), range(x.shape[0]), x), "not the same at n=", id="as many steps as elements"),
-    pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested otherwise", id="as many results as steps"),
-    pytest.param(lambda x: x * torch.from_numpy(np.sin(np.arange(x.shape[0]) * x.shape[0])), "no part of the largest one", id="a table of each size"),
+    pytest.param(lambda x: [x * i for i in range(x.shape[0])], "nested differently", id="as many results as steps"),
+    pytest.param(lambda x: x * torch.from_numpy(np.sin(np.arange(x.shape[0]) * x.shape[0])), "not a part of the largest one", id="a table of each size"),
     pytest.param(lambda x: x * math.sin(x.shape[0]), "no simple formula", id="a number that no formula gives"),
 ])
 def test_what_cannot_vary(body, text, tmp_path):

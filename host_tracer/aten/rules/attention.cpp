@@ -10,13 +10,14 @@ namespace {
 
 using fb::BinaryFn;
 
-/// Key or value heads repeated to the query's: [..., h, S, E] -> [..., h * n, S, E].
+/// Repeats key or value heads to the number of query heads: [..., h, S, E] -> [..., h * n, S, E].
 ValueId repeat_heads(RuleContext& c, ValueId x, int64_t heads) {
   const int rank = c.rank(x);
   const int64_t own = c.dim(x, -3);
   if (own == heads) return x;
   if (own == 0 || heads % own != 0) {
-    return c.fail(Error::kInvalidArgument, "the query's heads are no multiple of the key's");
+    return c.fail(Error::kInvalidArgument,
+                  "the number of query heads is not a multiple of the number of key heads");
   }
   Shape grouped = c.shape(c.unsqueeze(x, rank - 2));
   const ValueId split = c.reshape(x, grouped);
@@ -35,7 +36,7 @@ ValueId causal_mask(RuleContext& c, int64_t queries, int64_t keys) {
   return c.constant(DType::kBool, {queries, keys}, mask);
 }
 
-/// A mask is added, a bool mask as 0 and -inf: a score that is NaN stays NaN.
+/// Adds a mask; a bool mask is added as 0 and -inf, so that a NaN score stays NaN.
 ValueId mask_scores(RuleContext& c, ValueId scores, ValueId mask) {
   const DType t = c.dtype(scores);
   if (c.dtype(mask) == DType::kBool) {
@@ -44,7 +45,7 @@ ValueId mask_scores(RuleContext& c, ValueId scores, ValueId mask) {
   return c.binary(BinaryFn::Add, scores, c.cast(mask, t));
 }
 
-/// Whether ATen's flash kernel takes the call, which replaces scores of later keys.
+/// Whether the call goes to ATen's flash kernel, which replaces the scores of later keys.
 bool is_flash(RuleContext& c, ValueId query, ValueId key, ValueId value) {
   if (c.node().op == "aten::_scaled_dot_product_attention_math") return false;
   const Shape q = c.shape(query), k = c.shape(key), v = c.shape(value);
@@ -52,7 +53,7 @@ bool is_flash(RuleContext& c, ValueId query, ValueId key, ValueId value) {
   return plain && q.back(0) == k.back(0) && q.back(0) == v.back(0);
 }
 
-/// How many keys ATen's flash kernel reads for that many queries: those that the last block of
+/// How many keys ATen's flash kernel reads for this many queries: those that the last block of
 /// queries may look at (flash_attention in ATen's FlashAttentionKernel.cpp).
 int64_t keys_in_sight(int64_t queries, int64_t keys) {
   const int64_t block = queries >= 768 ? 256 : queries >= 192 ? 64 : 32;

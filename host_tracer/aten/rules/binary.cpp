@@ -1,5 +1,5 @@
-// Elementwise functions of two operands that are more than one of our Binary functions
-// (functions.cpp has those).
+// Elementwise functions of two operands that take more than one of our Binary functions
+// (functions.cpp has the others).
 
 #include <cmath>
 #include <string>
@@ -86,7 +86,7 @@ void bitwise(RuleContext& c) {
   c.out_dtype() == DType::kBool ? arithmetic<kLogical>(c) : arithmetic<kBits>(c);
 }
 
-/// NaN in one operand gives the other one; of equals the first.
+/// If one operand is NaN the result is the other one; for equal operands it is the first.
 template <BinaryFn kFn>
 void ignoring_nan(RuleContext& c) {
   const DType t = c.out_dtype();
@@ -120,8 +120,8 @@ ValueId root_of_squares(RuleContext& c, ValueId a, ValueId b) {
   return c.unary(UnaryFn::Sqrt, sum);
 }
 
-/// hypot of f64: m sqrt(1 + (n / m)^2) of the larger m and the smaller n where a square would leave
-/// the type's range. Elsewhere that form would round whole lengths of whole sides.
+/// hypot of f64: m sqrt(1 + (n / m)^2) for the larger m and the smaller n, but only if a square
+/// would leave the type's range: otherwise that form would round results that are exact integers.
 ValueId hypot_f64(RuleContext& c, ValueId a, ValueId b) {
   a = c.unary(UnaryFn::Abs, a);
   b = c.unary(UnaryFn::Abs, b);
@@ -135,8 +135,7 @@ ValueId hypot_f64(RuleContext& c, ValueId a, ValueId b) {
   return c.where(in_range, root_of_squares(c, a, b), far);
 }
 
-/// Infinite where one side is, even if the other is NaN. In f64, squares of narrower types are
-/// exact.
+/// Infinite if one side is, even if the other is NaN. In f64, squares of narrower types are exact.
 void hypot(RuleContext& c) {
   const DType t = c.out_dtype();
   const ValueId a = c.cast(c.cast(c.operand("self"), t), DType::kFloat64);

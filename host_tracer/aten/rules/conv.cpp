@@ -22,7 +22,7 @@ bool pads_by_text(const RuleContext& c) {
   return c.has("padding") && std::holds_alternative<std::string>(*c.node().find("padding"));
 }
 
-/// What such a text adds to one dim, before and after together.
+/// The padding that such a text adds to one dim, before and after together.
 int64_t text_padding(RuleContext& c, int64_t kernel, int64_t dilation) {
   return c.text_or("padding", "") == "same" ? dilation * (kernel - 1) : 0;
 }
@@ -100,8 +100,8 @@ void emit_conv(RuleContext& c, int spatial, bool transposed) {
 
 // ---------------------------------------------------------------- three spatial dims
 //
-// Convolutions of images whose channels are those of all frames that a window over depth holds
-// (decisions/0002).
+// A convolution over three dims becomes one over images, whose channels are those of all frames in
+// a window over depth (decisions/0002).
 
 /// One spatial dim of a convolution.
 struct Window {
@@ -145,7 +145,8 @@ ValueId padded_depth(RuleContext& c, ValueId x, int64_t before, int64_t after) {
   return c.add(pad, {x});
 }
 
-/// Values [N,D,H,W,C] side by side: [N,D,H,W,taps * C], the channels of each group together.
+/// Joins values [N,D,H,W,C] side by side: [N,D,H,W,taps * C], with the channels of each group
+/// together.
 ValueId joined_channels(RuleContext& c, const std::vector<ValueId>& taps, int64_t groups) {
   if (taps.size() == 1) return taps[0];
   if (groups == 1) return c.concat(taps, 4);
@@ -159,7 +160,7 @@ ValueId joined_channels(RuleContext& c, const std::vector<ValueId>& taps, int64_
   return c.reshape(c.concat(by_group, 5), c.make_shape({n, d, h, w, channels * count}));
 }
 
-/// The frames of x [N,D,H,W,C] that each depth of the result reads, [N,D_out,H,W,KD * C].
+/// For each depth of the result, the frames of x [N,D,H,W,C] that it reads: [N,D_out,H,W,KD * C].
 ValueId frames_of_windows(RuleContext& c, ValueId x, const Window& depth, int64_t groups) {
   const int64_t n = c.dim(x, 0), frames = c.dim(x, 1), h = c.dim(x, 2), w = c.dim(x, 3),
                 channels = c.dim(x, 4);
@@ -181,7 +182,7 @@ ValueId frames_of_windows(RuleContext& c, ValueId x, const Window& depth, int64_
   return joined_channels(c, taps, groups);
 }
 
-/// The op on the frames of x [N,D,H,W,C], of its result the same form.
+/// Runs the op on the frames of x [N,D,H,W,C]; the result has the same form.
 template <class TableT>
 ValueId on_frames(RuleContext& c, const TableT& op, ValueId x, ValueId weight, ValueId bias) {
   const int64_t n = c.dim(x, 0), depth = c.dim(x, 1);
@@ -198,7 +199,7 @@ ValueId conv3d_of(RuleContext& c, ValueId x, ValueId weight, ValueId bias, const
                    frames_of_windows(c, x, windows[0], groups), weight, bias);
 }
 
-/// [C,O/g,T,KH,KW] -> [O,KH,KW,T * C/g], as joined_channels() has them.
+/// [C,O/g,T,KH,KW] -> [O,KH,KW,T * C/g], in the order of joined_channels().
 ValueId transposed_taps(RuleContext& c, ValueId w, int64_t groups) {
   const int64_t in = c.dim(w, 0), out = c.dim(w, 1), taps = c.dim(w, 2), kh = c.dim(w, 3),
                 kw = c.dim(w, 4);
@@ -207,8 +208,8 @@ ValueId transposed_taps(RuleContext& c, ValueId w, int64_t groups) {
   return c.reshape(w, c.make_shape({groups * out, kh, kw, taps * (in / groups)}));
 }
 
-/// Depths `phase`, phase + stride, ... of a transposed convolution read x at whole steps: tap k of
-/// the kernel at the j-th of them the frame j + first_step(k).
+/// The depths `phase`, phase + stride, ... of a transposed convolution. They read x at whole steps:
+/// at the j-th of them, tap k of the kernel reads frame j + first_step(k).
 struct Phase {
   const Window& depth;
   int64_t phase;
@@ -220,7 +221,7 @@ struct Phase {
   int64_t offset(int64_t k) const { return phase + depth.before - k * depth.dilation; }
 };
 
-/// `count` frames of x from `first` on, which may lie outside: zeros.
+/// Takes `count` frames of x from `first` on; frames outside of x are zeros.
 ValueId frames_from(RuleContext& c, ValueId x, int64_t first, int64_t count) {
   const int64_t before = std::max(-first, int64_t{0});
   const int64_t after = std::max(first + count - c.dim(x, 1), int64_t{0});
@@ -236,7 +237,7 @@ ValueId phase_of(RuleContext& c, const Phase& phase, ValueId x, ValueId weight, 
     frames.push_back(frames_from(c, x, phase.first_step(k), count));
     taps.push_back(c.slice(weight, 2, k, 1));
   }
-  if (taps.empty()) {  // nothing reaches these depths: what a frame of zeros gives
+  if (taps.empty()) {  // nothing reaches these depths: they get what a frame of zeros gives
     frames.push_back(frames_from(c, x, c.dim(x, 1), count));
     taps.push_back(c.slice(weight, 2, 0, 1));
   }
@@ -271,7 +272,7 @@ ValueId transposed3d_of(RuleContext& c, ValueId x, ValueId weight, ValueId bias,
 void emit_conv3d(RuleContext& c, bool transposed) {
   const ValueId weight = c.tensor("weight"), bias = c.optional_tensor("bias");
   if (c.rank(weight) != 5) {
-    c.fail_arg("weight", "has another rank than a convolution in three spatial dims");
+    c.fail_arg("weight", "does not have the rank of a weight for three spatial dims");
     return;
   }
   const Image x = to_image(c, c.tensor("input"), 3);

@@ -1,4 +1,4 @@
-// Copies, conversions, and what does nothing outside of training.
+// Copies, conversions, and operators that do nothing outside of training.
 
 #include "aten/rule_lists.h"
 

@@ -1,4 +1,4 @@
-// Tensors out of nothing, computed here; triangles and diagonals.
+// Tensors made from no operands, computed here; triangles and diagonals.
 
 #include <algorithm>
 #include <cmath>
@@ -37,8 +37,9 @@ void set_series(RuleContext& c, const std::function<Scalar(int64_t)>& element) {
   c.set(c.constant(c.out_dtype(), c.out_shape(), values));
 }
 
-/// Element i of n as ATen's CPU kernel has it on x86-64: two vectors of eight at a time, counted
-/// from the f32 that the vector begins with; what is left behind them from the start, in f64.
+/// Element i of n as ATen's CPU kernel computes it on x86-64: two vectors of eight at a time,
+/// counted from the f32 with which the vector begins; the elements left over are counted from the
+/// start, in f64.
 double arange_of_f32(double start, double step, int64_t n, int64_t i) {
   constexpr int64_t kVector = 8;
   const auto at = [&](int64_t k) { return start + step * static_cast<double>(k); };
@@ -74,8 +75,8 @@ void arange(RuleContext& c) {
   set_series(c, [&](int64_t i) -> Scalar { return start.as_int() + i * step.as_int(); });
 }
 
-/// Counted from the nearer end, as ATen does, so that both ends are exact. Of f32 (T: float) each
-/// is rounded once, as x86-64's and Arm's vector units do.
+/// Counts from the nearer end, as ATen does, so that both ends are exact. In f32 (T: float) each
+/// element is rounded once, as the vector units of x86-64 and Arm do.
 template <class T>
 T linspace_at(T start, T end, int64_t n, int64_t i) {
   if (n == 1) return start;
@@ -89,15 +90,15 @@ double linspace_of(DType dtype, double start, double end, int64_t n, int64_t i) 
   return linspace_at(static_cast<float>(start), static_cast<float>(end), n, i);
 }
 
-/// Numbers of one series, computed by operators as ATen computes them: in `dtype`, or in f32 where
-/// that is a short one. So each is rounded where ATen's is, and a program may ask for its floor.
+/// The numbers of a series, computed by operators as ATen computes them: in `dtype`, or in f32 for
+/// a 16-bit type. So each number is rounded as ATen's is, and a program may take its floor.
 class Series {
  public:
   Series(RuleContext& c, DType dtype)
       : c_(c), dtype_(is_short(dtype) ? DType::kFloat32 : DType::kFloat64) {}
 
   ValueId positions(int64_t n) { return c_.cast(c_.sequence({n}), dtype_); }
-  /// Cast here, so that a number made of sizes is known as it is in f64.
+  /// Casts here, so that a number made from sizes is known as it is in f64.
   ValueId number(double value) { return c_.cast(c_.scalar(DType::kFloat64, value), dtype_); }
   ValueId add(ValueId a, ValueId b) { return c_.binary(BinaryFn::Add, a, b); }
   ValueId subtract(ValueId a, ValueId b) { return c_.binary(BinaryFn::Sub, a, b); }
@@ -115,9 +116,9 @@ class Series {
   DType dtype_;
 };
 
-/// The same by operators: the step is rounded to the series' type, and of f32 product and sum are
-/// rounded once (x86-64's and Arm's vector units fuse them), which they are in f64. One alone has
-/// no step: at that size the program is another one.
+/// The same by operators. The step is rounded to the series' type; for f32, product and sum are
+/// rounded once (the vector units of x86-64 and Arm fuse them), because they are computed in f64. A
+/// series of one element has no step: at that size the program is another one.
 ValueId computed_linspace(RuleContext& c, double start, double end) {
   const int64_t n = c.out_shape().numel();
   if (n <= 1) return c.filled(DType::kFloat64, {n}, start);
@@ -158,8 +159,8 @@ void logspace(RuleContext& c) {
       c, [=](int64_t i) -> Scalar { return std::pow(base, linspace_of(dtype, start, end, n, i)); });
 }
 
-/// What a window is a part of, without the last element of a periodic one, as ATen makes it. One
-/// element is 1, whatever the window. `last` is one less than the elements of the whole.
+/// The elements of a window as ATen makes it; a periodic window leaves out the last one. A window
+/// of one element is 1. `last` is one less than the number of elements of the whole window.
 using WindowOf = ValueId (*)(RuleContext& c, Series& series, int64_t n, int64_t last);
 
 template <WindowOf kOf>
@@ -214,7 +215,7 @@ ValueId kaiser(RuleContext& c, Series& series, int64_t n, int64_t last) {
   return series.divide(bessel(series.multiply(beta, root)), bessel(beta));
 }
 
-/// i / (n d) from 0 on, at the middle of fftfreq from the other end.
+/// i / (n d) from 0 on; fftfreq continues at its middle from the negative end.
 template <bool kReal>
 void frequencies(RuleContext& c) {
   const int64_t n = c.integer("n"), count = c.out_shape().numel();
@@ -235,7 +236,7 @@ void eye(RuleContext& c) {
   set_series(c, [=](int64_t i) -> Scalar { return i / columns == i % columns; });
 }
 
-/// Rows, then columns, of the positions in a triangle of [row, col].
+/// The rows, then the columns, of the positions in a triangle of [row, col].
 template <bool kUpper>
 void triangle_indices(RuleContext& c) {
   const int64_t rows = c.integer("row");
@@ -264,7 +265,7 @@ void triangle(RuleContext& c) {
   c.set(c.add(op, {c.tensor("self")}));
 }
 
-/// Zeros after the last element of the last dim.
+/// Adds zeros after the last element of the last dim.
 ValueId pad_end(RuleContext& c, ValueId x, int64_t count) {
   if (count == 0) return x;
   fb::PadT op;
@@ -282,7 +283,7 @@ ValueId emit_diag(RuleContext& c, ValueId x, int64_t offset) {
     for (int64_t k = 0; k < n; ++k) mask.emplace_back(k - r == offset);
   }
   const ValueId padded = pad_end(c, x, std::abs(offset));
-  // Above the diagonal an element is found by its row, below by its column.
+  // Above the diagonal, an element's index is its row; below it, its column.
   const ValueId wide = c.unsqueeze(padded, offset >= 0 ? c.rank(x) : c.rank(x) - 1);
   return c.where(c.constant(DType::kBool, {n, n}, mask), wide, c.scalar(c.dtype(x), 0));
 }

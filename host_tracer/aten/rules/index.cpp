@@ -50,15 +50,15 @@ void gather(RuleContext& c) {
 
 // --- x[i, :, j] -------------------------------------------------------------------------------
 
-/// Index tensors by the dim they index, ascending.
+/// Index tensors, by the dim that they index, in ascending order.
 struct Indices {
   std::vector<int> dims;
-  std::vector<ValueId> ids;  ///< i64, non-negative where that was cheap to know
+  std::vector<ValueId> ids;  ///< i64; made non-negative where that is known cheaply
 
   bool adjacent() const { return dims.empty() || dims.back() - dims[0] + 1 == std::ssize(dims); }
 };
 
-/// A known mask as one index tensor for each of its dims; nothing when it is computed.
+/// A known mask becomes one index tensor per dim; fails (false) if the mask is computed.
 bool append_mask(RuleContext& c, ValueId mask, int first_dim, Indices& indices) {
   const auto values = c.known_values(mask);
   if (!values) return false;
@@ -112,7 +112,7 @@ ValueId wrapped(RuleContext& c, ValueId ids, int64_t size) {
                  ids);
 }
 
-/// True where an index is none of its dim; kNoValue when that is nowhere.
+/// True where an index lies outside of its dim; kNoValue if none can.
 ValueId outside(RuleContext& c, ValueId ids, int64_t size) {
   if (const auto values = c.constant_values(ids)) {
     const bool inside = std::all_of(values->begin(), values->end(), [size](const Scalar& v) {
@@ -124,8 +124,8 @@ ValueId outside(RuleContext& c, ValueId ids, int64_t size) {
                   c.binary_number(BinaryFn::Ge, ids, size));
 }
 
-/// One index tensor into the indexed dims taken together, in the indices' common shape. An index
-/// outside of its dim is one outside of all, which the kernels refuse.
+/// One index tensor into the indexed dims merged, in the indices' common shape. An index outside of
+/// its dim becomes one outside of the merged dim, which the kernels refuse.
 ValueId linear_ids(RuleContext& c, ValueId x, const Indices& indices) {
   if (indices.dims.size() == 1) return wrapped(c, indices.ids[0], c.dim(x, indices.dims[0]));
   ValueId linear = kNoValue, wrong = kNoValue;
@@ -143,7 +143,7 @@ ValueId linear_ids(RuleContext& c, ValueId x, const Indices& indices) {
   return wrong == kNoValue ? linear : c.where(wrong, c.scalar(DType::kInt64, rows), linear);
 }
 
-/// Indexed dims first, the others behind in their order.
+/// The permutation that puts indexed dims first and the others behind, in order.
 std::vector<int> indexed_first(int rank, const std::vector<int>& dims) {
   std::vector<int> perm = dims;
   for (int i = 0; i < rank; ++i) {
@@ -184,7 +184,8 @@ void index_any(RuleContext& c) {
   c.set(c.index_select(merge_dims(c, x, first, count), first, ids));
 }
 
-/// x[mask] = values that do not depend on which elements the mask takes: a where, whatever it is.
+/// x[mask] = values, if the values do not depend on which elements the mask selects: becomes a
+/// where, for any mask.
 bool masked_assignment(RuleContext& c, ValueId x, ValueId values) {
   const std::vector<ValueId> list = c.tensors("indices");
   if (list.size() != 1 || c.dtype(list[0]) != DType::kBool) return false;
@@ -256,13 +257,13 @@ void index_put(RuleContext& c) {
 
 // --- places of true elements --------------------------------------------------------------------
 
-/// How many true elements there are up to each one, itself among them: [n].
+/// For each element, how many true elements there are up to and including it: [n].
 ValueId running_count(RuleContext& c, ValueId flat_mask) {
   return c.add(fb::CumSumT(), {c.cast(flat_mask, DType::kInt64)});
 }
 
-/// Row i holds the place of the i-th true element. Their number is the trace's (a guard sees to
-/// it); were there more, they would share one surplus row.
+/// Row i holds the position of the i-th true element. The number of rows is the trace's, which a
+/// guard checks; any further true elements would share one surplus row.
 void nonzero(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const Shape s = c.shape(x), to = c.out_shape();
@@ -293,7 +294,7 @@ void masked_scatter(RuleContext& c) {
   const ValueId mask = c.expand(c.cast(c.tensor("mask"), DType::kBool), s);
   const ValueId flat = c.reshape(mask, {s.numel()});
   const ValueId before = c.binary_number(BinaryFn::Sub, running_count(c, flat), 1);
-  // Where the source has too few elements the place is none of its own: the run is refused.
+  // If the source has too few elements, the position is invalid, so that the run is refused.
   const ValueId place = c.where(flat, before, c.scalar(DType::kInt64, int64_t{0}));
   const ValueId row = c.reshape(c.cast(source, c.dtype(x)), {c.numel(source)});
   c.set(c.where(mask, c.reshape(c.index_select(row, 0, place), s), x));
@@ -342,7 +343,7 @@ ScatterArgs read_scatter(RuleContext& c) {
   return args;
 }
 
-/// x, or with nothing in it where something is written.
+/// Returns x, or, for reductions without self, x with the neutral element at all written places.
 ValueId blanked(RuleContext& c, ScatterFn fn, const ScatterArgs& args) {
   const DType t = c.dtype(args.x);
   const ValueId blank = c.filled(t, c.shape(args.index), neutral(fn, t));
@@ -355,11 +356,11 @@ void emit_scatter(RuleContext& c, ScatterFn fn, ScatterArgs args, bool include_s
   c.set(c.reshape(y, c.out_shape()));
 }
 
-/// Sums by how many there are; what nothing is written to stays.
+/// Divides sums by their counts; elements that nothing is written to stay as they are.
 void emit_mean(RuleContext& c, ScatterArgs args, bool include_self) {
   const DType t = c.dtype(args.x);
   if (!is_floating(t)) {
-    c.refuse("with reduce='mean' of whole numbers is not supported");
+    c.refuse("with reduce='mean' on integers is not supported");
     return;
   }
   const ValueId none = c.filled(t, c.shape(args.x), include_self ? 1 : 0);
@@ -381,7 +382,7 @@ void emit_reduce(RuleContext& c, const ScatterArgs& args) {
 void scatter_any(RuleContext& c) { emit_reduce(c, read_scatter(c)); }
 void scatter_add(RuleContext& c) { emit_scatter(c, ScatterFn::Add, read_scatter(c), true); }
 
-/// Index vector of `dim` in the shape of what is written.
+/// Expands the index vector of `dim` to the shape of what is written.
 ValueId spread_index(RuleContext& c, ValueId index, int axis, const Shape& to) {
   std::vector<int64_t> dims(to.size(), 1);
   if (!dims.empty()) dims[static_cast<size_t>(axis)] = c.numel(index);
@@ -431,7 +432,7 @@ void one_hot(RuleContext& c) {
   c.set(c.binary(BinaryFn::Eq, wide, c.sequence({classes})));
 }
 
-/// How many boundaries lie before each value: [..., m] against [..., n] or [n].
+/// For each value, the number of boundaries before it: [..., m] against [..., n] or [n].
 ValueId count_before(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
   const ValueId v = c.unsqueeze(values, c.rank(values));
   ValueId b = boundaries;
@@ -443,8 +444,8 @@ ValueId count_before(RuleContext& c, ValueId values, ValueId boundaries, bool ri
   return c.where(c.unary(fb::UnaryFn::IsNan, values), c.scalar(DType::kInt64, c.dim(b, -1)), count);
 }
 
-/// Where bisection ends, step by step as ATen's: what is not on this side is on the other one, so
-/// that NaN, in values and in boundaries, comes out as there.
+/// Finds where bisection ends, step by step as ATen does: an element that is not on this side is on
+/// the other one, so that NaN, in values and in boundaries, ends up where it does in ATen.
 ValueId bisect(RuleContext& c, ValueId values, ValueId boundaries, bool right) {
   const int64_t n = c.dim(boundaries, -1);
   const int axis = c.rank(boundaries) - 1;
@@ -485,7 +486,7 @@ bool are_ordered(RuleContext& c, ValueId rows) {
   return true;
 }
 
-/// Counting is quickest for few boundaries, but only in order do they give what bisection does.
+/// Counting is fastest for few boundaries, but gives bisection's result only if they are in order.
 ValueId search(RuleContext& c, const char* in_order, ValueId boundaries, bool right) {
   constexpr int64_t kFew = 64;
   const DType t = c.promoted("self", in_order);
@@ -514,14 +515,14 @@ void searchsorted(RuleContext& c) {
   c.set(search(c, "sorted_sequence", sequence, right_side(c)));
 }
 
-/// Whether ATen sorts both to find what they have in common.
+/// Whether ATen sorts both tensors to find their common elements.
 bool is_sorted_for(RuleContext& c, ValueId x, ValueId others) {
   const auto few = static_cast<int64_t>(10 * std::pow(static_cast<double>(c.numel(x)), 0.145));
   return c.has("elements") && c.has("test_elements") && c.numel(others) >= few;
 }
 
-/// Which elements come again later on: where ATen was told that each is there once, and sorts, it
-/// takes the later one for one of the others.
+/// Which elements occur again later: if ATen is told that each occurs once, and sorts, it takes the
+/// later one for an element of the other tensor.
 ValueId comes_again(RuleContext& c, ValueId x) {
   const int64_t n = c.numel(x);
   const ValueId later = c.binary(BinaryFn::Lt, c.sequence({n, 1}), c.sequence({n}));
@@ -531,7 +532,7 @@ ValueId comes_again(RuleContext& c, ValueId x) {
   return c.reshape(c.reduce(fb::ReduceFn::Any, again, {1}, false), c.shape(x));
 }
 
-/// Which elements are among the others, or with `invert` are not.
+/// Which elements are among `others`, or, with `invert`, which are not.
 void isin(RuleContext& c) {
   const char* name = c.has("element") ? "element" : "elements";
   const char* test = c.has("test_element") ? "test_element" : "test_elements";

@@ -72,7 +72,7 @@ void repeat_interleave_int(RuleContext& c) {
   c.set(c.reshape(c.expand(apart, copies), joined));
 }
 
-/// Position i as often as repeats[i] says; the repeats must be known.
+/// Repeats position i repeats[i] times; the repeats must be known.
 std::vector<int64_t> repeated_positions(RuleContext& c) {
   std::vector<int64_t> ids;
   const auto repeats = c.known_values(c.tensor("repeats"));
@@ -120,7 +120,7 @@ void roll(RuleContext& c) {
     return c.set(c.reshape(roll_axis(c, flat, 0, shifts[0]), c.out_shape()));
   }
   if (dims.size() != shifts.size()) {
-    c.fail_arg("dims", "has another length than 'shifts'");
+    c.fail_arg("dims", "differs in length from 'shifts'");
     return;
   }
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -1,4 +1,4 @@
-// Linear systems: triangular solves, and what LU and Cholesky factors answer.
+// Linear systems: triangular solves, and results computed from LU and Cholesky factors.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ using fb::UnaryFn;
 
 ValueId mirrored(RuleContext& c, ValueId x) { return c.transpose(x, c.rank(x) - 2, c.rank(x) - 1); }
 
-/// `x` with its batch dims as those of `like`, broadcast where they are 1 or absent.
+/// Gives `x` the batch dims of `like`, broadcast where they are 1 or absent.
 ValueId with_batch(RuleContext& c, ValueId x, const Shape& like) {
   Shape to = like;
   for (int i = 0; i < 2; ++i) to[to.rank() - 1 - i] = c.shape(x).back(i);
@@ -84,7 +84,7 @@ ValueId solve_by(RuleContext& c, const Factors& f, ValueId b) {
   return triangular(c, f.lu, y, true, false);
 }
 
-/// 0, or the 1-based place of the first zero on the diagonal of u, as LAPACK's info.
+/// LAPACK's info: 0, or the 1-based position of the first zero on the diagonal of u.
 ValueId info_of(RuleContext& c, const Factors& f) {
   const ValueId d = diagonal(c, f.lu);
   const int last = c.rank(d) - 1;
@@ -108,10 +108,11 @@ ValueId identity_like(RuleContext& c, ValueId a) {
   return c.expand(c.constant(c.dtype(a), Shape{n, n}, values), shape);
 }
 
-/// With check_errors the operator itself raises, which a trace cannot tell as a check.
+/// With check_errors the operator itself raises, and a trace cannot record that as a check.
 bool looks_itself(RuleContext& c) {
   if (!c.boolean_or("check_errors", false)) return false;
-  c.refuse("with check_errors=True: call the function without _ex, which checks as well");
+  c.refuse(
+      "with check_errors=True is not supported: call the function without _ex, which checks too");
   return true;
 }
 
@@ -123,7 +124,7 @@ void inverse(RuleContext& c) {
   if (c.used(1)) c.set(1, info_of(c, f));
 }
 
-/// torch's rule: [N], or the matrices' shape without their last dim.
+/// torch's rule for vectors: [N], or the matrices' shape without their last dim.
 bool is_vector(RuleContext& c, ValueId a, ValueId b) {
   const Shape matrix = c.shape(a), side = c.shape(b);
   if (side.rank() == 1) return true;
@@ -131,7 +132,7 @@ bool is_vector(RuleContext& c, ValueId a, ValueId b) {
   return std::equal(side.begin(), side.end(), matrix.begin());
 }
 
-/// (result, LU, pivots, info). A right side of one rank less is a vector.
+/// (result, LU, pivots, info). A right-hand side of one rank less is a vector.
 void solve(RuleContext& c) {
   if (looks_itself(c)) return;
   ValueId a = c.tensor("A"), b = c.tensor("B");
@@ -181,7 +182,7 @@ void cholesky(RuleContext& c) {
   if (c.out_count() > 1) c.set(1, out[1]);
 }
 
-/// What (l l^T) x = b answers, for a lower l, or an upper one with (l^T l) x = b.
+/// Solves (l l^T) x = b for a lower l, or (l^T l) x = b for an upper one.
 ValueId solve_by_root(RuleContext& c, ValueId l, ValueId b, bool upper) {
   if (upper) l = mirrored(c, l);
   return triangular(c, mirrored(c, l), triangular(c, l, b, false, false), true, false);
@@ -225,7 +226,7 @@ void lu_parts(RuleContext& c) {
 }
 
 constexpr const char* kPivots =
-    "is not supported: the runtime's LU answers no LAPACK pivots; use "
+    "is not supported: the runtime's LU returns no LAPACK pivots; use "
     "torch.linalg.solve, inv, det or slogdet";
 
 constexpr RuleEntry kLinalgEntries[] = {

@@ -1,4 +1,5 @@
-// Products of matrices and vectors. A static right side makes a Linear, whose weights are packed.
+// Products of matrices and vectors. A static right-hand side makes a Linear, whose weights are
+// packed.
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ ValueId with_factor(RuleContext& c, ValueId x, const char* name) {
   return factor.as_double() == 1.0 ? x : c.binary_number(BinaryFn::Mul, x, factor);
 }
 
-/// beta * self + alpha * product; self is not looked at when beta is 0.
+/// beta * self + alpha * product; self is not read if beta is 0.
 void set_weighted(RuleContext& c, ValueId product) {
   product = with_factor(c, product, "alpha");
   if (c.number_or("beta", 1).as_double() == 0.0) return c.set(product);
@@ -30,10 +31,10 @@ void set_weighted(RuleContext& c, ValueId product) {
   c.set(c.binary(BinaryFn::Add, self, product));
 }
 
-/// Whether ATen's products of this type are those of BLAS.
+/// Whether ATen computes products of this type by BLAS.
 bool is_of_blas(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
 
-/// As set_weighted, for a product by BLAS, which is not looked at when alpha is 0.
+/// As set_weighted, for a product by BLAS, which is not read if alpha is 0.
 void set_sum(RuleContext& c, ValueId product) {
   const bool none = c.number_or("alpha", 1).as_double() == 0.0 && is_of_blas(c.trace_dtype());
   set_weighted(c, none ? c.filled(c.out_dtype(), c.out_shape(), 0) : product);
@@ -69,7 +70,7 @@ void addmm(RuleContext& c) {
 
 void mm(RuleContext& c) { c.set(product(c, cast_tensor(c, "self"), cast_tensor(c, "mat2"))); }
 
-/// ATen takes the products of a batch of small matrices itself.
+/// ATen computes the products of a batch of small matrices itself, without BLAS.
 void baddbmm(RuleContext& c) {
   constexpr int64_t kSmall = 400;
   const ValueId a = cast_tensor(c, "batch1");
@@ -86,13 +87,13 @@ void addbmm(RuleContext& c) {
 }
 
 /// Rows of self up to offs[0] times mat2[0], those up to offs[1] times mat2[1], ... (mixtures of
-/// experts). Where a group ends is known at run time only, so that each group's product is made of
-/// all rows and each row takes its own.
+/// experts). Where a group ends is known only at run time, so all rows are multiplied by each
+/// group's matrix, and each row takes the product of its group.
 void grouped_mm(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const ValueId weights = c.tensor("mat2");
   if (c.rank(x) != 2 || c.rank(weights) != 3 || !c.has("offs") || c.has("bias")) {
-    c.refuse("takes groups of rows ([T,K] and [E,K,N], with offs, without bias) only");
+    c.refuse("is supported only for groups of rows ([T,K] and [E,K,N], with offs, without bias)");
     return;
   }
   const ValueId ends = c.tensor("offs");
@@ -163,7 +164,7 @@ void bilinear(RuleContext& c) {
   c.set(bias == kNoValue ? y : c.binary(BinaryFn::Add, y, bias));
 }
 
-/// The operand with dims of extent 1 at the given places of the result.
+/// Inserts dims of extent 1 into the operand, at the given positions of the result.
 ValueId with_unit_dims(RuleContext& c, const char* name, const char* places) {
   ValueId x = c.tensor(name);
   std::vector<int64_t> at = c.ints(places);

@@ -11,7 +11,7 @@ using fb::BinaryFn;
 using fb::ReduceFn;
 using fb::UnaryFn;
 
-/// Mean and 1 / deviation over the last dims, where a model looks at them.
+/// Mean and 1 / deviation over the last dims, if a model reads them.
 void set_statistics(RuleContext& c, ValueId x, int normalized_rank, double epsilon) {
   if (!c.used(1) && !c.used(2)) return;
   std::vector<int> axes;
@@ -41,7 +41,7 @@ void rms_norm(RuleContext& c) {
   c.set(c.add(op, {x, c.optional_tensor("weight")}));
 }
 
-/// An operand with channels in dim 1, brought into the layout of images where it is one.
+/// An operand with channels in dim 1, brought into the layout of images if it is one.
 struct Channels {
   ValueId x = kNoValue;
   int axis = 1;
@@ -82,14 +82,14 @@ ValueId along_channels(RuleContext& c, ValueId v, ValueId x) {
   return c.reshape(v, c.make_shape(dims));
 }
 
-/// Of each channel, in a form that broadcasts against the operand.
+/// The statistics of each channel, in a form that broadcasts against the operand.
 struct BatchStatistics {
   ValueId mean = kNoValue;
   ValueId variance = kNoValue;  ///< biased
 };
 
 /// Result 0: the operand normalized by its own mean and variance over all dims but 1 (instance norm
-/// comes as this). Results 1 and 2, where they are read: mean and 1 / deviation.
+/// is traced as this). Results 1 and 2, if they are read: mean and 1 / deviation.
 BatchStatistics normalize_by_batch(RuleContext& c) {
   const ValueId x = c.tensor("input");
   std::vector<int> axes;
@@ -124,8 +124,8 @@ ValueId moving_average(RuleContext& c, const char* running, ValueId seen) {
                   c.binary_number(BinaryFn::Mul, c.reshape(seen, c.shape(old)), momentum));
 }
 
-/// Training mode: normalized by the batch; results 3 and 4 are the new running statistics, of which
-/// the variance is the unbiased one.
+/// Training mode: normalizes by the batch; results 3 and 4 are the new running statistics, with the
+/// unbiased variance.
 void batch_norm_functional(RuleContext& c) {
   const BatchStatistics batch = normalize_by_batch(c);
   const ValueId x = c.tensor("input");

@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-/// ATen lists (before, after) from the last dim to the first.
+/// ATen lists (before, after) pairs from the last dim to the first.
 void emit_pad(RuleContext& c, const char* name, fb::PadMode mode, double value) {
   const ValueId x = c.tensor("self");
   const std::vector<int64_t> pad = c.ints(name);

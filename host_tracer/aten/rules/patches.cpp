@@ -35,7 +35,7 @@ Patches read_patches(RuleContext& c, Pair extents) {
   return p;
 }
 
-/// [kernel elements * patches]: the place of each in the padded image.
+/// [kernel elements * patches]: the position of each element in the padded image.
 std::vector<int64_t> positions(const Patches& p) {
   std::vector<int64_t> ids;
   for (int64_t kh = 0; kh < p.kernel[0]; ++kh) {
@@ -106,7 +106,7 @@ void cross(RuleContext& c) {
   const ValueId b = c.expand(c.cast(c.tensor("other"), c.out_dtype()), c.out_shape());
   const int axis = c.axis(c.integer_or("dim", -1), c.rank(a));
   if (c.dim(a, axis) != 3) {
-    c.fail_arg("dim", "has another extent than 3");
+    c.fail_arg("dim", "does not have extent 3");
     return;
   }
   const ValueId left = c.binary(BinaryFn::Mul, rotated(c, a, axis, 1), rotated(c, b, axis, 2));

@@ -10,7 +10,7 @@ namespace {
 
 using Triple = std::array<int64_t, 3>;
 
-/// What the sliding pools have in common, of depth, height and width.
+/// The parameters that all sliding pools have, for depth, height and width.
 struct Windows {
   Triple kernel, stride, padding;
   Triple dilation = {1, 1, 1};
@@ -34,7 +34,7 @@ Windows even_windows(Triple in, Triple out) {
   return w;
 }
 
-/// Whether the windows of one dim are its elements.
+/// Whether each window of one dim is a single element, in order.
 bool keeps(const Windows& w, size_t dim) {
   return w.kernel[dim] == 1 && w.stride[dim] == 1 && w.padding[dim] == 0;
 }
@@ -56,7 +56,7 @@ TableT plane_attrs(const Windows& w) {
   return op;
 }
 
-/// Depth in the place of height, and a width that stays.
+/// Uses depth in the place of height, and leaves the width alone.
 Windows depth_alone(const Windows& w) {
   const auto of_depth = [](const Triple& all, int64_t unit) -> Triple {
     return {unit, all[0], unit};
@@ -65,8 +65,8 @@ Windows depth_alone(const Windows& w) {
           of_depth(w.dilation, 1), w.ceil_mode};
 }
 
-/// The pool of `x`, channels last, of the spatial dims that it has; a window's extreme is that of
-/// its rows' extremes, its mean that of its frames' means.
+/// The pool of `x`, channels last, over the spatial dims that it has. The extreme of a window is
+/// that of its rows' extremes; its mean is that of its frames' means.
 template <class TableT>
 ValueId pooled(RuleContext& c, const Image& x, const Windows& w, const TableT& like = {}) {
   const auto with = [&](const Windows& windows) {
@@ -82,7 +82,7 @@ ValueId pooled(RuleContext& c, const Image& x, const Windows& w, const TableT& l
   std::optional<TableT> depth;
   if (!keeps(w, 0)) depth = with(depth_alone(w));
   if constexpr (std::is_same_v<TableT, fb::AvgPool2dT>) {
-    // A frame's sum, to be divided by the number given once.
+    // The sum of a frame; the given divisor is applied once, later.
     if (depth && plane.divisor_override != 0) plane.divisor_override = 1;
   }
   const bool flat = depth && keeps(w, 1) && keeps(w, 2);
@@ -95,8 +95,9 @@ Triple extents(RuleContext& c, const Image& x) {
   return {1, c.dim(x.nhwc, 1), c.dim(x.nhwc, 2)};
 }
 
-/// By window and element of it, both in row-major order: where it lies in an image of these
-/// extents. What lies in the padding has the place of the window's first element of the image.
+/// For each window and each of its elements, both in row-major order: the position in an image of
+/// these extents. An element in the padding has the position of the window's first element inside
+/// the image.
 std::vector<int64_t> window_places(const Windows& w, Triple in, Triple out) {
   std::vector<int64_t> places;
   for (int64_t d = 0; d < out[0]; ++d) {
@@ -124,8 +125,8 @@ std::vector<int64_t> window_places(const Windows& w, Triple in, Triple out) {
   return places;
 }
 
-/// Result 1 is where the largest of each window lies in its plane: as in ATen's kernels, the first
-/// of equals, and the last NaN.
+/// Result 1 is the position of the largest element of each window in its plane: as in ATen's
+/// kernels, the first of equal ones, and the last NaN.
 void set_places_of_largest(RuleContext& c, const Image& x, const Windows& w) {
   if (c.any_size()) {
     c.refuse("with indices is not supported where sizes vary");
@@ -188,7 +189,8 @@ bool divides(Triple in, Triple out) {
   return true;
 }
 
-/// Extents of the result from the trace, since an output size may be None for "as it is".
+/// Takes the extents of the result from the trace, since an output size may be None for
+/// "unchanged".
 Triple adaptive_size(RuleContext& c, int spatial) {
   const Shape s = c.out_shape();
   Triple out = {1, 1, 1};
@@ -235,7 +237,7 @@ void adaptive_max_pool(RuleContext& c) {
   const Image x = to_image(c, c.tensor("self"), kSpatial);
   const Triple in = extents(c, x), out = adaptive_size(c, kSpatial);
   if (!divides(in, out)) {
-    c.refuse("to a size that does not divide the image's is not supported");
+    c.refuse("to a size that does not divide the image's size is not supported");
     return;
   }
   if (c.used(1)) set_places_of_largest(c, x, even_windows(in, out));

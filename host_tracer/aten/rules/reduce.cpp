@@ -83,7 +83,7 @@ void aminmax(RuleContext& c) {
   if (c.used(1)) c.set(1, c.reduce(ReduceFn::Max, x, axes, keepdim(c)));
 }
 
-/// Freedom that variance takes off the count: `correction`, or 1 for `unbiased`.
+/// What variance subtracts from the count: `correction`, or 1 for `unbiased`.
 double correction(RuleContext& c) {
   if (c.has("unbiased")) return c.boolean("unbiased") ? 1 : 0;
   return c.number_or("correction", 1).as_double();
@@ -170,13 +170,14 @@ void cumsum(RuleContext& c) {
   c.set(c.add(op, {x}));
 }
 
-/// How many elements lie in each of equal bins; those outside of [min, max] are in none.
+/// Counts the elements in each of equal bins; elements outside of [min, max] are in none.
 void histc(RuleContext& c) {
   const double low = c.number_or("min", 0).as_double();
   const double high = c.number_or("max", 0).as_double();
   const int64_t bins = c.integer_or("bins", 100);
   if (!(low < high)) {
-    c.refuse("needs min and max: by default they are those of the data");
+    c.refuse(
+        "needs min and max: its defaults, the least and the largest element, are not supported");
     return;
   }
   const ValueId x = c.cast(c.tensor("self"), c.out_dtype());

@@ -1,4 +1,5 @@
-// Operators without a form in our op table whose refusal can say more than "not supported yet".
+// Operators without a form in our op table for which the refusal can say more than "not supported
+// yet".
 
 #include "aten/rule_lists.h"
 

@@ -30,7 +30,7 @@ ValueId positions(RuleContext& c, ValueId x, int axis) {
   return c.expand(c.sequence(c.make_shape(shape)), c.shape(x));
 }
 
-/// Of equal ones the last is taken, and of NaN, of which each is an extreme of those before it.
+/// Of equal elements the last one is taken; each NaN is an extreme of the elements before it.
 template <ScanFn kFn>
 void running_extreme(RuleContext& c) {
   const ValueId self = c.tensor("self");

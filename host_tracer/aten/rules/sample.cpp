@@ -34,8 +34,8 @@ void grid_sample(RuleContext& c) {
   }
   if (c.trace_dtype() != c.dtype(grid)) {  // a 16-bit type
     c.refuse(
-        "of 16-bit floats is not supported: ATen finds the places in them, which are pixels off; "
-        "give it image and grid in float32");
+        "of 16-bit floats is not supported: ATen computes the positions in 16 bits, which are off "
+        "by whole pixels; convert image and grid to float32");
     return;
   }
   const ValueId y = c.add(op, {c.permute(x, channels_last(rank)), grid});

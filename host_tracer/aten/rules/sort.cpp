@@ -1,4 +1,4 @@
-// Sorting and what can be read off a sorted order.
+// Sorting, and operators that use a sorted order.
 
 #include <limits>
 
@@ -62,7 +62,7 @@ void kthvalue(RuleContext& c) {
   set_kth(c, x, c.has("dim") ? c.axis_arg("dim", x) : c.rank(x) - 1, c.integer("k") - 1);
 }
 
-/// The first NaN along the axis and its place, where there is one; else what was found.
+/// The first NaN along the axis and its position, if there is one; otherwise what was found.
 Sorted first_nan_or(RuleContext& c, ValueId x, int axis, const Sorted& found) {
   const ValueId nan = c.unary(fb::UnaryFn::IsNan, x);
   const ValueId any = c.reduce(fb::ReduceFn::Any, nan, {axis}, true);
@@ -78,7 +78,7 @@ Sorted first_nan_or(RuleContext& c, ValueId x, int axis, const Sorted& found) {
   return result;
 }
 
-/// What a median is taken of: along one axis, or of all elements in a row.
+/// The elements that a median is taken of: along one axis, or all of them in a row.
 struct Row {
   ValueId x = kNoValue;
   int axis = 0;
@@ -91,7 +91,7 @@ Row median_operand(RuleContext& c) {
   if (!c.has("dim")) row.x = c.reshape(row.x, {c.numel(row.x)});
   if (c.has("dim")) row.axis = c.axis_arg("dim", row.x);
   row.n = c.dim(row.x, row.axis);
-  if (row.n == 0) c.refuse("of no elements is not supported");
+  if (row.n == 0) c.refuse("of an empty tensor is not supported");
   return row;
 }
 
@@ -105,7 +105,7 @@ void median(RuleContext& c) {
   set_both(c, is_floating(c.dtype(x)) ? first_nan_or(c, x, axis, found) : found);
 }
 
-/// The lower of the two middle ones of the elements that are numbers: NaN are sorted behind them.
+/// The lower of the two middle elements among those that are not NaN, which is sorted to the end.
 void nanmedian(RuleContext& c) {
   if (!is_floating(c.dtype(c.tensor("self")))) return median(c);
   const auto [x, axis, n] = median_operand(c);

@@ -1,5 +1,5 @@
-// Elementwise functions of one operand that are more than one of our Unary functions
-// (functions.cpp has those), or one of them in some types only.
+// Elementwise functions of one operand that take more than one of our Unary functions
+// (functions.cpp has the others), or only one of them for some types.
 
 #include <cmath>
 #include <iterator>
@@ -17,7 +17,7 @@ using fb::UnaryFn;
 /// The operand in the dtype of the result.
 ValueId promoted_self(RuleContext& c) { return c.cast(c.tensor("self"), c.out_dtype()); }
 
-/// Whole tens are divided by, as ATen does: 10^-n is no number of ours.
+/// Divides by whole powers of ten, as ATen does, because 10^-n is not exact.
 void round_decimals(RuleContext& c) {
   const int64_t decimals = c.integer("decimals");
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
@@ -40,7 +40,7 @@ void bitwise_not(RuleContext& c) {
   c.set(c.unary(is_bool ? UnaryFn::LogicalNot : UnaryFn::BitwiseNot, promoted_self(c)));
 }
 
-/// What a predicate of floating values sees of any operand.
+/// The operand as predicates on floating values need it, whatever its type.
 ValueId floating_self(RuleContext& c) {
   const ValueId x = c.tensor("self");
   return is_floating(c.dtype(x)) ? x : c.cast(x, DType::kFloat32);
@@ -115,11 +115,11 @@ void erfc(RuleContext& c) {
   c.set(c.where(c.binary_number(BinaryFn::Lt, x, 0.0), left, right));
 }
 
-/// Past this x^2 + 1 is x^2 to the last place: asinh and acosh are log(2 x) there, which does not
-/// overflow as x^2 does.
+/// From here on x^2 + 1 is x^2 to the last place: asinh and acosh are log(2 x) there, which does
+/// not overflow as x^2 does.
 double far_out(RuleContext& c, ValueId x) { return c.dtype(x) == DType::kFloat64 ? 1e9 : 1e4; }
 
-/// `near` up to where x is far out, there log(2 x).
+/// `near` for moderate x; log(2 x) where x is far out.
 ValueId log_of_twice_far_out(RuleContext& c, ValueId x, ValueId near) {
   const ValueId far = c.binary_number(BinaryFn::Add, c.unary(UnaryFn::Log, x), std::numbers::ln2);
   return c.where(c.binary_number(BinaryFn::Gt, x, far_out(c, x)), far, near);

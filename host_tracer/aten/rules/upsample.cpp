@@ -12,22 +12,23 @@ namespace {
 
 using fb::UpsampleMode;
 
-/// The scale of one dim: an argument of its own, or in the list of the .vec overloads; 0: none.
+/// The scale of one dim: an argument of its own, or an element of the list in the .vec overloads;
+/// 0: none.
 double scale_arg(RuleContext& c, const char* name, size_t position) {
   if (c.has(name)) return c.number(name).as_double();
   const std::vector<double> list = c.doubles_or("scale_factors", {});
   return position < list.size() ? list[position] : 0;
 }
 
-/// `scale`, or 0 where ATen goes by the extents all the same: a side that keeps its extent is
-/// copied by linear modes and nearest2d, one that doubles is doubled by nearest2d.
+/// Returns `scale`, or 0 if ATen uses the extents anyway: linear modes and nearest2d copy a side
+/// that keeps its extent, and nearest2d doubles one that doubles.
 double scale_in_use(UpsampleMode mode, int spatial, int64_t in, int64_t out, double scale) {
   const bool nearest2d = mode == UpsampleMode::Nearest && spatial == 2;
   if (in == out && (nearest2d || mode == UpsampleMode::Bilinear)) return 0;
   return nearest2d && out == 2 * in ? 0 : scale;
 }
 
-/// Extents and scales of depth, height and width; an extent of 1 where the image has no such dim.
+/// Extents and scales of depth, height and width; the extent is 1 if the image has no such dim.
 struct Target {
   std::array<int64_t, 3> extent = {1, 1, 1};
   std::array<double, 3> scale = {0, 0, 0};
@@ -65,7 +66,7 @@ void upsample(RuleContext& c) {
   const ValueId image = c.tensor(c.has("self") ? "self" : "input");
   const Image x = to_image(c, image, kSpatial);
   if (c.out_shape().rank() < kSpatial) {
-    c.fail(Error::kInternal, "its result is no image");
+    c.fail(Error::kInternal, "its result is not an image");
     return;
   }
   const auto [extent, scale] = read_target(c, kMode, kSpatial, image);
@@ -97,7 +98,7 @@ double step_of(int64_t in, int64_t out, bool align_corners, double scale) {
 
 int64_t nearest(double x) { return static_cast<int64_t>(std::floor(x + 0.5)); }
 
-/// [out, in]: the share of each input pixel in each output pixel. `radius` is the filter's at
+/// [out, in]: the weight of each input pixel in each output pixel. `radius` is the filter's at
 /// scales up to 1; shrinking widens it (UpSampleKernel.cpp, _compute_indices_weights_aa).
 std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter)(double),
                            double radius) {
@@ -119,7 +120,7 @@ std::vector<Scalar> shares(int64_t in, int64_t out, double step, double (*filter
   return matrix;
 }
 
-/// The last axis of x, resized; ATen copies one that keeps its extent, whatever the scale.
+/// Resizes the last axis of x. ATen copies an axis that keeps its extent, whatever the scale.
 template <class Filter>
 ValueId resized(RuleContext& c, ValueId x, int64_t out, double scale, Filter filter,
                 double radius) {
@@ -131,13 +132,13 @@ ValueId resized(RuleContext& c, ValueId x, int64_t out, double scale, Filter fil
   return c.matmul(x, matrix, /*transpose_b=*/true);
 }
 
-/// Two products with what each pixel has of the others: width first, as ATen does it.
+/// Two products with the weights of input pixels: width first, as ATen does it.
 template <double (*kFilter)(double), int kRadius>
 void antialiased(RuleContext& c) {
   const ValueId x = c.tensor(c.has("self") ? "self" : "input");
   const Shape out = c.out_shape();
   if (c.rank(x) != 4 || out.rank() != 4 || !is_floating(c.dtype(x))) {
-    c.refuse("of other than floating [N,C,H,W] with antialias=True is not supported");
+    c.refuse("with antialias=True is supported for floating [N,C,H,W] only");
     return;
   }
   ValueId y = resized(c, x, out.back(0), scale_arg(c, "scales_w", 1), kFilter, kRadius);

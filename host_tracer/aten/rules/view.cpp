@@ -1,4 +1,4 @@
-// Views: reshapes, permutations, slices. A trace has them as copies.
+// Views: reshapes, permutations, slices. A trace holds them as copies.
 
 #include <algorithm>
 #include <numeric>
@@ -47,7 +47,7 @@ void movedim(RuleContext& c) {
   const std::vector<int64_t> from = c.ints("source");
   const std::vector<int64_t> to = c.ints("destination");
   if (from.size() != to.size()) {
-    c.fail_arg("destination", "has another length than 'source'");
+    c.fail_arg("destination", "differs in length from 'source'");
     return;
   }
   std::vector<int> perm(static_cast<size_t>(r), -1);
@@ -109,7 +109,7 @@ void select(RuleContext& c) {
   c.set(c.reshape(c.slice(x, axis, index, 1), c.out_shape()));
 }
 
-/// The parts lie one after the other; their sizes are those of the results.
+/// The parts follow each other; their sizes are those of the results.
 void split(RuleContext& c) {
   const ValueId x = c.tensor("self");
   const int axis = c.has("dim") ? c.axis_arg("dim", x) : 0;
@@ -130,7 +130,7 @@ void unbind(RuleContext& c) {
   }
 }
 
-/// The dims go to the end and are flattened: there the diagonal has a step of C + 1.
+/// Moves the dims to the end and flattens them: there the diagonal has a step of C + 1.
 void diagonal(RuleContext& c) {
   ValueId x = c.tensor("self");
   const int r = c.rank(x);
@@ -214,7 +214,7 @@ void as_strided(RuleContext& c) {
   const std::vector<int64_t> stride = c.ints("stride");
   const int64_t offset = c.integer_or("storage_offset", 0);
   if (size.size() != stride.size()) {
-    c.fail_arg("stride", "has another length than 'size'");
+    c.fail_arg("stride", "differs in length from 'size'");
     return;
   }
   const Shape out = c.make_shape(size);
@@ -224,7 +224,7 @@ void as_strided(RuleContext& c) {
   }
   constexpr int64_t kMaxGather = 1 << 20;
   if (out.numel() > kMaxGather) {
-    c.refuse("of these strides is not supported on a tensor so large; use view and transpose");
+    c.refuse("with these strides is not supported on a tensor this large; use view and transpose");
     return;
   }
   const ValueId ids = c.constant_ints(out, strided_positions(size, stride, offset));
@@ -237,7 +237,7 @@ constexpr RuleEntry kViewEntries[] = {
     {"view_as_real", nullptr, "needs complex numbers, which the runtime lacks"},
     {"view_as_complex", nullptr, "needs complex numbers, which the runtime lacks"},
     {"view", reshape},
-    {"view.dtype", nullptr, "looks at the bytes as another dtype, which is not supported"},
+    {"view.dtype", nullptr, "reinterprets the bytes as another dtype, which is not supported"},
     {"_unsafe_view", reshape},
     {"reshape", reshape},
     {"reshape_as", reshape},

@@ -89,7 +89,7 @@ void as_strided_scatter(RuleContext& c) {
   const std::vector<int64_t> size = c.ints("size");
   const std::vector<int64_t> stride = c.ints("stride");
   if (size.size() != stride.size()) {
-    c.fail_arg("stride", "has another length than 'size'");
+    c.fail_arg("stride", "differs in length from 'size'");
     return;
   }
   const std::vector<int64_t> positions =

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kAdvice[] =
     " (a CPU tensor that the program makes and then writes into has to be made on the inputs' "
-    "device: torch::zeros(sizes, x.options()); what is to last from run to run is a buffer: "
+    "device: torch::zeros(sizes, x.options()); what has to last from run to run must be a buffer: "
     "register_buffer)";
 
 CaptureRequest request_of(const CppProgram& program, const std::vector<at::Tensor>& inputs,
@@ -44,7 +44,8 @@ std::string module_of(std::string parameter) {
   return dot == std::string::npos ? "" : parameter.substr(0, dot);
 }
 
-/// C++ does not say which module runs: a node that reads a module's parameter is taken for its.
+/// C++ does not say which module runs: a node that reads a module's parameter is assigned to that
+/// module.
 void name_modules(Trace& trace) {
   for (TraceNode& node : trace.nodes) {
     if (!node.source.module_path.empty()) continue;
@@ -151,7 +152,7 @@ class KeepBuffers {
 
   void restore() {
     const at::NoGradGuard no_grad;
-    // Versions do not tell: norms write their statistics without a new one.
+    // Versions do not show this: norms write their statistics without changing them.
     for (const Saved& saved : saved_) {
       if (!at::equal(saved.buffer, saved.copy)) saved.buffer.copy_(saved.copy);
     }
@@ -165,7 +166,7 @@ class KeepBuffers {
   std::vector<Saved> saved_;
 };
 
-/// The program's object after each call. What the first call alone changes is settled.
+/// Watches the program's object after each call. A change by the first call only counts as settled.
 class MemberWatch {
  public:
   explicit MemberWatch(const CppProgram& program) : program_(program) {}
@@ -186,8 +187,8 @@ class MemberWatch {
     trace.findings.push_back(
         {Severity::kError,
          "changing-attribute",
-         "every call changes what the program's object holds itself (" + place() +
-             "): C++ does not tell which member it is, nor whether a later call reads it",
+         "every call changes a member of the program's object (" + place() +
+             "): LazyRT cannot see in C++ which member it is, nor whether a later call reads it",
          "keep it in a registered buffer, make it an input, or allow this if nothing reads it",
          {}});
   }
@@ -199,8 +200,8 @@ class MemberWatch {
       if (!known.insert(source.text()).second) continue;
       trace.findings.push_back(
           {Severity::kError, "changing-attribute",
-           "every call writes in place into a CPU tensor that an earlier one made and that is no "
-           "registered buffer: the bundle would repeat its first call",
+           "every call writes in place into a CPU tensor that an earlier call made and that is not "
+           "a registered buffer: the bundle would repeat its first call",
            "register_buffer() it, or allow this if no later call reads it", source});
     }
   }

@@ -29,12 +29,12 @@ struct TraceOptions {
   std::vector<std::string> input_names;  ///< missing ones are "x0", "x1", …
   CheckOptions check;
   bool sample_outputs = true;  ///< run the program eagerly, too, for Trace::sample_outputs
-  /// The trace keeps the program, for the check after export: what a function refers to has to live
-  /// as long as the trace does. false: the trace itself is what a bundle is checked against.
+  /// The trace keeps the program, for the check after export: objects that a function refers to
+  /// have to live as long as the trace. false: a bundle is checked against the trace itself.
   bool keep_program = true;
 };
 
-/// A program as capture wants it: what it returns may be a nest of tuples, lists and dicts.
+/// A program in the form that capture needs: it returns tensors nested in tuples, lists and dicts.
 struct CppProgram {
   std::function<c10::IValue(const std::vector<at::Tensor>&)> run;
   std::vector<NamedTensor> parameters;

@@ -253,7 +253,7 @@ at::ScalarType scalar_type_of(ex::ScalarType type, const std::string& what) {
   try {
     name = ex::printEnum(type);
   } catch (const std::exception&) {
-    // Not in the enum: the number has to do.
+    // If it is not in the enum, the number is printed.
   }
   TORCH_CHECK(false, what, " has the unsupported dtype ", name);
 }

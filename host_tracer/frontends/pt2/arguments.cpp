@@ -90,7 +90,8 @@ c10::IValue generic_list(const std::vector<T>& items, const c10::TypePtr& type, 
   return list;
 }
 
-/// A list of symbolic numbers; those that are lazy leave the graph: they are sizes, mostly.
+/// Takes a list of symbolic numbers. Lazy ones are read on the host, because they are sizes in most
+/// cases.
 c10::IValue with_plain_items(const ex::Argument& arg, c10::IValue value) {
   const bool symbolic = arg.tag() == Tag::AS_SYM_INTS || arg.tag() == Tag::AS_SYM_FLOATS ||
                         arg.tag() == Tag::AS_SYM_BOOLS;

@@ -78,8 +78,8 @@ int64_t floor_div(int64_t a, int64_t b) {
 
 int64_t rest_of(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
-/// Python's rest has the sign of the divisor; its quotient is that of what the rest leaves, so that
-/// 6 // 0.1 is 59.
+/// Python's remainder has the sign of the divisor; its quotient is that of the dividend without the
+/// remainder, so that 6 // 0.1 is 59.
 double rest_of(double a, double b) {
   TORCH_CHECK(b != 0, "division by zero");
   const double rest = std::fmod(a, b);
@@ -92,7 +92,8 @@ double floor_div(double a, double b) {
   return exact == 0 ? std::copysign(0.0, a / b) : std::nearbyint(exact);
 }
 
-constexpr const char* kBeyond = "a whole number is beyond 64 bits, where Python's go on";
+constexpr const char* kBeyond =
+    "an integer does not fit into 64 bits; Python's integers have no limit";
 
 int64_t add(int64_t a, int64_t b) {
   int64_t made = 0;
@@ -288,7 +289,8 @@ torch::jit::Stack make_stack(const c10::OperatorHandle& op, const ex::Node& node
 
 // ---------------------------------------------------------------- one graph
 
-/// When each name is read for the last time, so that eager runs hold no more than they need.
+/// For each node, the names that are read for the last time there, so that eager runs hold no more
+/// tensors than needed.
 std::vector<std::vector<std::string>> last_uses(const ex::Graph& graph) {
   std::unordered_map<std::string, size_t> last;
   std::vector<std::string> names;
@@ -404,7 +406,7 @@ void assert_number(const ex::Node& node, const Pt2Values& values) {
   }
 }
 
-/// Lazy numbers in the places of plain ones.
+/// Puts lazy numbers in the places of plain ones.
 bool takes_lazy_numbers(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
   for (size_t i = 0; i < stack.size(); ++i) {
     if (is_number_type(schema.arguments()[i].type()) && is_lazy_value(stack[i])) return true;
@@ -465,7 +467,7 @@ std::vector<c10::IValue> run_node(Pt2Interpreter& interpreter, const ex::Node& n
   return stack;
 }
 
-/// Whole tensors and Python's numbers give another type under another default.
+/// Integer tensors and Python's numbers give another type under another default dtype.
 void check_types(const ex::Graph& graph, const ex::Node& node, const Pt2Values& values) {
   std::vector<std::string> names;
   for (const auto& output : node.get_outputs()) append_names(output, names);

@@ -192,7 +192,7 @@ class Pt2Capture {
       const auto found = tensors_.find(p.target);
       TORCH_CHECK(found != tensors_.end(), "the file lacks the tensor '", p.target, "'");
       if (p.kind == Kind::kParameter) request_.parameters.push_back({p.target, found->second});
-      // A tensor that is no buffer may be written, too, and read again in the next run.
+      // A tensor that is not a buffer may be written as well, and read again in the next run.
       const bool fits = to_dtype(found->second.scalar_type()) != DType::kNone;
       if (p.kind == Kind::kBuffer || (p.kind == Kind::kConstant && fits)) {
         request_.buffers.push_back({p.target, found->second});
@@ -200,7 +200,7 @@ class Pt2Capture {
     }
   }
 
-  /// What the exporter has assumed of the inputs' sizes.
+  /// Checks what torch.export assumed about the inputs' sizes.
   void check_guards() {
     const auto size_of = [this](const std::string& name, int64_t dim) -> std::optional<int64_t> {
       for (const NamedTensor& input : request_.inputs) {
@@ -280,11 +280,13 @@ class Pt2Capture {
       TORCH_CHECK(now[i] == before[i], "the program writes into the tensor '",
                   signature_.placeholders[i].target, "', which is ",
                   values[i].toTensor().scalar_type(),
-                  ": a bundle does not keep such from call to call; keep its halves in buffers");
+                  ": a bundle cannot keep this type from call to call; keep its real and imaginary "
+                  "parts in buffers");
     }
   }
 
-  /// Writes new values of placeholders into them; the rest are the program's results.
+  /// Writes the new values of placeholders into them; returns the others, which are the program's
+  /// results.
   std::vector<c10::IValue> write_back(std::vector<c10::IValue> outputs,
                                       const std::vector<c10::IValue>& placeholders) const {
     std::vector<c10::IValue> results;
@@ -357,7 +359,8 @@ class Pt2Capture {
     trace.outputs = std::move(outputs);
   }
 
-  /// Callers of a .pt2's bundle give and get tensors in order; more is said where that is not all.
+  /// Callers of a .pt2's bundle pass and get tensors in order; the interface is described only if
+  /// there is more to say.
   void describe_interface(const Trace& trace) {
     if (!options_.interface) return;
     std::vector<std::string> names;

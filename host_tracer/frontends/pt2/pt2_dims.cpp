@@ -24,12 +24,12 @@ bool is_symbol(const std::string& text) {
   });
 }
 
-/// The dims that are one symbol in the file.
+/// The dims that the file describes by one symbol.
 struct FileSymbol {
   std::vector<const Pt2Dim*> dims;
   std::vector<const DynamicDim*> given;  ///< by the caller, for some of them
 
-  /// Whether all are one multiple of it, which then is the symbol.
+  /// Whether all dims are the same multiple of it; that multiple then becomes the symbol.
   bool is_one_multiple() const {
     return std::all_of(dims.begin(), dims.end(), [&](const Pt2Dim* dim) {
       return dim->multiple == dims[0]->multiple && dim->offset == 0;
@@ -44,14 +44,13 @@ Failure fixed_in_file(const DynamicDim& dim) {
 }
 
 Failure derived(const Pt2Dim& dim) {
-  return {
-      Error::kUnsupported,
-      "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
-          " in the .pt2: of sizes that follow from another one only multiples with a number added "
-          "are known. --static fixes them at the sample's"};
+  return {Error::kUnsupported,
+          "input '" + dim.input + "', dim " + std::to_string(dim.dim) + " is " + dim.expression +
+              " in the .pt2: a size that follows from another one has to be a multiple of it plus "
+              "a number. --static fixes all dims at the sample's sizes"};
 }
 
-/// The file's range of a symbol as sizes; no max where it has none, or one that only says so.
+/// The file's range of a symbol, as sizes; no max if the file has none, or one that means none.
 DynamicDim range_of(const Pt2Dim& dim) {
   DynamicDim range;
   range.min = std::clamp<int64_t>(dim.min.value_or(1), 1, kMostSize) * dim.multiple;
@@ -111,7 +110,7 @@ Outcome<Done> add_symbol(const FileSymbol& symbol, std::vector<DynamicDim>* dims
   return Done{};
 }
 
-/// What the caller says of a dim, of the symbol from which it follows.
+/// What the caller says about a dim, converted to the symbol from which the dim follows.
 Outcome<DynamicDim> of_root(const DynamicDim& given, const Pt2Dim& dim) {
   DynamicDim root = given;
   const bool is_rule = given.factor != 1 || given.offset != 0;
@@ -121,9 +120,9 @@ Outcome<DynamicDim> of_root(const DynamicDim& given, const Pt2Dim& dim) {
   }
   if (is_rule || (dim.multiple == 1 && dim.offset == 0)) return root;
   if (given.multiple != 1) {
-    return Failure{Error::kInvalidArgument, given.place() + " is " + dim.expression +
-                                                " in the .pt2: give multiples where it is a "
-                                                "symbol itself"};
+    return Failure{Error::kInvalidArgument,
+                   given.place() + " is " + dim.expression +
+                       " in the .pt2: give the multiple at a dim that is the symbol itself"};
   }
   if (given.min)
     root.min = std::max<int64_t>((*given.min - dim.offset + dim.multiple - 1) / dim.multiple, 1);
@@ -174,7 +173,7 @@ Outcome<Done> add_root(const FileSymbol& symbol, std::vector<DynamicDim>* dims) 
   return Done{};
 }
 
-/// A whole number of a file that a size may have; nothing for others.
+/// An integer of the file, if a size can have that value; else nothing.
 std::optional<int64_t> number_in(const std::string& text) {
   long long number = 0;
   int end = 0;
@@ -184,7 +183,7 @@ std::optional<int64_t> number_in(const std::string& text) {
   return number;
 }
 
-/// What stands in "NAME(a, b)", where b or a is a number; an empty rest where it is not so.
+/// The parts of "NAME(a, b)", where b or a is a number; an empty part if the text has another form.
 std::pair<std::string, int64_t> part_and_number(const std::string& text, const std::string& name) {
   if (text.rfind(name + "(", 0) != 0 || text.back() != ')') return {};
   const std::string inside = text.substr(name.size() + 1, text.size() - name.size() - 2);

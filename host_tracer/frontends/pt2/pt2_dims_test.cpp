@@ -63,7 +63,7 @@ TEST(Pt2Dims, DimsFollowFromASymbol) {
   EXPECT_EQ((*dims)[2].offset, -1);
   EXPECT_EQ((*dims_of_file(file, {}))[0].symbol, "x.2");
   EXPECT_THAT(refusal(file, {{"x", 3, "n", 1, 99}}), HasSubstr("goes beyond"));
-  EXPECT_THAT(refusal(file, {{"x", 3, "n", 3, 9, 2}}), HasSubstr("give multiples where"));
+  EXPECT_THAT(refusal(file, {{"x", 3, "n", 3, 9, 2}}), HasSubstr("give the multiple at a dim"));
 }
 
 TEST(Pt2Dims, OtherFunctionsOfSizesAreRefusedByName) {
@@ -93,7 +93,7 @@ TEST(Pt2Dims, NumbersOfHostileFilesStayNumbers) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   EXPECT_THAT(refusal({file_dim("x", 0, "s0", 1, kHuge)}), HasSubstr("no upper bound"));
   EXPECT_THAT(refusal({file_dim("x", 0, "Mul(Integer(9223372036854775807), s0)", 2, 3)}),
-              HasSubstr("sizes that follow from another one"));
+              HasSubstr("a size that follows from another one"));
   const auto dims =
       dims_of_file({file_dim("x", 0, "Mul(Integer(2147483647), s0)", kHuge, -kHuge)}, {});
   ASSERT_TRUE(dims.ok()) << dims.failure().text;

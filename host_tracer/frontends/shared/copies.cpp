@@ -93,10 +93,9 @@ c10::IValue Copies::told(const c10::IValue& own) {
 void Copies::check_place(const at::Tensor& operand) {
   std::vector<int64_t> place = operand.strides().vec();
   place.push_back(operand.storage_offset());
-  TORCH_CHECK(
-      told(place).toIntVector() == place,
-      "the program takes windows by as_strided of a tensor that has gaps in memory, or is a "
-      "part of another one: take them of its contiguous()");
+  TORCH_CHECK(told(place).toIntVector() == place,
+              "the program calls as_strided on a tensor that has gaps in memory, or is a part of "
+              "another one: call it on its contiguous()");
 }
 
 void Copies::end() {

@@ -23,20 +23,21 @@ class Copies {
   /// saying so, by the operator that says so. False, and nothing is called, for all others.
   static bool call_as_view(const c10::OperatorName& op, Stack& stack);
 
-  /// A run of the program begins: on CPU tensors to learn, or on lazy ones.
+  /// Begins a run of the program: on CPU tensors, to learn what copies, or on lazy tensors.
   void begin(at::Device device);
-  /// The result of such a call with these arguments, sharing memory as on the CPU.
+  /// The result of such a call with these arguments, sharing memory as it would on the CPU.
   at::Tensor take(const Stack& arguments, const at::Tensor& result);
-  /// What a call says of strides, as the CPU says it.
+  /// Returns what a call says about strides, as the CPU says it.
   c10::IValue told(const c10::IValue& own);
   /// Throws where the operand of as_strided, which speaks of memory, lies otherwise on the CPU.
   void check_place(const at::Tensor& operand);
   /// The run has ended.
   void end();
 
-  /// Whether a lazy run wrote or asked where strides make a difference, before any run on the CPU.
+  /// Whether a lazy run wrote, or asked, where strides make a difference, before any run on the
+  /// CPU.
   bool matter() const { return matter_; }
-  /// Whether it is strides of inputs that may make it.
+  /// Whether the strides of inputs can make that difference.
   bool depend_on_strides() const { return depend_on_strides_; }
   /// Whether the last run on the CPU differs from the one before it where that matters.
   bool changed() const { return changed_; }

@@ -11,7 +11,7 @@
 namespace lazyrt {
 
 /// The results of `call`, flattened under "out" (see flatten_outputs), or what it threw. `names`
-/// are the results' names at capture: a result that is nested otherwise is told. Without
+/// are the results' names at capture: a result that is nested differently is told. Without
 /// `gradients` autograd is off.
 EagerRun eager_run(const std::vector<std::string>& names, bool gradients,
                    const std::function<c10::IValue()>& call);

@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// Answers `capture()`, an Outcome<Trace>. kInvalidArgument for a c10::ValueError: an input of the
+/// Returns `capture()`, an Outcome<Trace>. kInvalidArgument for a c10::ValueError: an input of the
 /// caller's; kUnsupported for other c10::Errors: the program; kInternal, naming `path`, for the
 /// rest.
 template <class Capture>

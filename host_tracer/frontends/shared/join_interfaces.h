@@ -8,7 +8,7 @@ namespace lazyrt {
 
 /// Adds to an interface (see interface.h) what another capture of the program demands of its
 /// inputs. Empty ones demand nothing. False, and nothing is added, where arguments or results are
-/// nested otherwise, or are other texts; numbers among the results may differ.
+/// nested differently, or are other texts; numbers among the results may differ.
 bool join_interfaces(const std::string& other, std::string* interface);
 
 }  // namespace lazyrt

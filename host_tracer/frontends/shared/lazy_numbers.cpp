@@ -54,7 +54,7 @@ at::Tensor check_divisor(const at::Tensor& divisor) {
 constexpr int kBitsOfDouble = 53;
 constexpr int kBitsOfSums = 62;  ///< one less than the graph's integers have
 
-/// Python's integers have no ends, those of the graph have. `real`: one of them as a double.
+/// Python's integers are unbounded, those of the graph are not. `real`: one of them as a double.
 void check_whole(const at::Tensor& real, int bits) {
   require(at::le(at::abs(real), std::ldexp(1.0, bits)),
           "a whole number is within 2**" + std::to_string(bits));
@@ -62,7 +62,7 @@ void check_whole(const at::Tensor& real, int bits) {
 
 using Compute = at::Tensor (*)(const Tensors&);
 
-/// By name; of those that take another number of operands nothing is known here.
+/// By name. Functions that take another number of operands are not known here.
 struct NumberFunction {
   size_t operands;
   Compute compute;
@@ -119,7 +119,7 @@ const Functions& common_functions() {
   return table;
 }
 
-/// A rest of zero has the sign of the divisor.
+/// A remainder of zero has the sign of the divisor.
 at::Tensor python_rest(const Tensors& n) {
   const at::Tensor rest = at::remainder(n[0], check_divisor(n[1]));
   if (!is_real(rest)) return rest;
@@ -193,7 +193,7 @@ Compute find_function(NumberRules rules, const std::string& name, size_t operand
   return nullptr;
 }
 
-/// Of two truth values the bitwise and, or.
+/// For two truth values: the bitwise and, or.
 std::optional<at::Tensor> compute_truth(const std::string& name, const Tensors& n) {
   const bool both =
       n.size() == 2 && n[0].scalar_type() == at::kBool && n[1].scalar_type() == at::kBool;
@@ -309,7 +309,7 @@ bool is_number_type(const c10::TypePtr& type) {
 at::Tensor lazy_number(const at::Tensor& tensor) {
   TORCH_CHECK(tensor.numel() == 1, "a tensor with ", tensor.numel(),
               " elements cannot be converted to a number");
-  TORCH_CHECK(!tensor.is_complex(), "a complex number does not stay in the graph");
+  TORCH_CHECK(!tensor.is_complex(), "a complex number cannot stay in the graph");
   const at::Tensor one = tensor.detach().reshape({}).clone();
   if (one.scalar_type() == at::kBool) return one;
   return one.to(is_real(one) ? at::kDouble : at::kLong);
@@ -343,7 +343,7 @@ bool is_half(const at::Tensor& t) {
   return t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16;
 }
 
-/// Whether eager has a number in f32 beside 16-bit floats.
+/// Whether eager keeps a number in f32 next to 16-bit floats.
 bool keeps_f32(const c10::FunctionSchema& schema) {
   static const std::unordered_set<std::string> names = {
       "aten::mul",         "aten::multiply", "aten::div",         "aten::divide",

@@ -23,8 +23,8 @@ at::Tensor lazy_number(const at::Tensor& tensor);
 /// The number as one of `type` (int: towards zero, float, Scalar: as it is).
 at::Tensor number_as(const at::Tensor& number, const c10::TypePtr& type);
 
-/// Whose arithmetic: they differ in floating // and %, in max and min beside NaN, and where they
-/// raise.
+/// Whose arithmetic to use: they differ in floating // and %, in max and min with NaN, and in where
+/// they raise.
 enum class NumberRules { kPython, kTorchScript };
 
 /// What an operator or function of that name in Python ("add", "floordiv", "sqrt", …) gives for
@@ -33,7 +33,7 @@ enum class NumberRules { kPython, kTorchScript };
 std::optional<at::Tensor> compute_number(NumberRules rules, const std::string& name,
                                          const std::vector<c10::IValue>& numbers);
 
-/// The number itself: it leaves the graph here, and is guarded.
+/// The plain number: it is read on the host here, and guarded.
 c10::IValue plain_number(const at::Tensor& number);
 
 /// A lazy number as an operand of the call beside its tensors: it has no say in the type of the

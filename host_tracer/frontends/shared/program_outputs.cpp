@@ -63,11 +63,11 @@ bool same_number(const std::optional<SeenNumber>& a, const std::optional<SeenNum
 }
 
 Finding baked_output(const std::string& name) {
-  return {Severity::kError, "baked-output",
-          "output '" + name +
-              "' is a number that depends on the inputs; the bundle would always "
-              "answer the sample's",
-          "return it as a tensor", Source{}};
+  return {
+      Severity::kError, "baked-output",
+      "output '" + name +
+          "' is a number that depends on the inputs; the bundle would always return the sample's",
+      "return it as a tensor", Source{}};
 }
 
 }  // namespace

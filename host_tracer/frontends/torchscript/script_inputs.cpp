@@ -115,7 +115,7 @@ IValue ScriptInputs::build_list(const c10::ListType& type, const std::string& na
 
 IValue ScriptInputs::build_dict(const c10::DictType& type, const std::string& name) {
   if (type.getKeyType()->kind() != TypeKind::StringType) {
-    refuse("input '" + name + "' is a dict whose keys are no strings, which cannot be given");
+    refuse("input '" + name + "' is a dict with keys that are not strings, which cannot be given");
   }
   c10::impl::GenericDict dict(type.getKeyType(), type.getValueType());
   const std::string prefix = name + ".";

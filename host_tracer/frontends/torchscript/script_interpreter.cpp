@@ -68,7 +68,7 @@ bool asks_for_facts(const std::string& kind) {
 
 // ---------------------------------------------------------------- numbers
 
-/// A number that stays in the graph: see lazy_numbers.h.
+/// Whether it is a number that stays in the graph: see lazy_numbers.h.
 bool is_lazy_number(const Value* value, const IValue& given) {
   return given.isTensor() && is_number_type(value->type()) && is_lazy(given.toTensor());
 }
@@ -87,7 +87,8 @@ bool takes_number_out(const std::string& kind) {
          kind == "aten::ScalarImplicit";
 }
 
-/// Whether its number does: truth values are guarded at once, and complex numbers are plain.
+/// Whether the tensor's number stays in the graph: truth values are guarded at once, and complex
+/// numbers are plain.
 bool stays_in_graph(const at::Tensor& tensor) {
   return tensor.scalar_type() != at::kBool && !tensor.is_complex();
 }
@@ -97,7 +98,7 @@ bool has_complex_numbers(const Stack& stack) {
                      [](const IValue& value) { return value.isComplexDouble(); });
 }
 
-/// What a bool of the program is to a branch: the plain one.
+/// What a branch gets for a bool of the program: the plain one.
 IValue truth_of(const Value* value, const IValue& given) {
   const bool truth = value->type()->kind() == c10::TypeKind::BoolType && given.isTensor();
   return truth ? IValue(given.toTensor().item()) : given;
@@ -457,8 +458,8 @@ Stack ScriptInterpreter::run_if(const Node* node, Environment& env) {
   return results;
 }
 
-/// Numbers of values `from` that become values `to` of another type (Union[int, float], Any): there
-/// nothing tells them from tensors.
+/// Makes plain the numbers of values `from` that become values `to` of another type (Union[int,
+/// float], Any): there they cannot be distinguished from tensors.
 void ScriptInterpreter::make_plain(const Node* node, Values from, Values to, Stack& given) {
   for (size_t i = 0; i < given.size() && i < from.size() && i < to.size(); ++i) {
     const bool stays = is_number_type(to[i]->type());
@@ -466,7 +467,7 @@ void ScriptInterpreter::make_plain(const Node* node, Values from, Values to, Sta
   }
 }
 
-/// The number itself, where nothing else will do.
+/// The plain number, if nothing else is possible.
 IValue ScriptInterpreter::plain(const Node* node, const IValue& value) {
   const SourceScope scope(source_of(node));
   return plain_number(value.toTensor());
@@ -519,7 +520,7 @@ Stack ScriptInterpreter::call_from(const Node* node, torch::jit::Function& funct
   return results;
 }
 
-/// Runs at once what the program would do beside.
+/// Runs immediately what the program would do in parallel.
 Stack ScriptInterpreter::run_fork(const Node* node, Environment& env) {
   const Stack results = run_graph(*node->g(attr::Subgraph), inputs_of(node, env));
   auto future = c10::make_intrusive<c10::ivalue::Future>(
@@ -607,7 +608,7 @@ void ScriptInterpreter::note_gradient_mode(const Node* node) {
   if (!asked) asked = source_of(node);
 }
 
-/// Whether a tensor is what it is in any gradient mode.
+/// Whether a tensor is the same in any gradient mode.
 bool ScriptInterpreter::is_given(const at::Tensor& tensor) const {
   return is_input(tensor) || state_.holds(tensor);
 }
@@ -649,7 +650,7 @@ void ScriptInterpreter::prepare_arguments(const Node* node, Stack& stack) const 
 
 namespace {
 
-/// In the list itself: it may be what an attribute or another list holds.
+/// Changes the list itself, which may be what an attribute or another list holds.
 template <typename Keep>
 void keep_items(const c10::List<at::Tensor>& list, const Keep& keep) {
   for (size_t i = 0; i < list.size(); ++i) {

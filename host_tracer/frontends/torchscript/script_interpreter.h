@@ -49,8 +49,8 @@ class ScriptInterpreter {
   /// Prints and warnings that were left out, with their lines.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Numbers among the attributes that change from run to run and were not kept: what was captured
-  /// is of no use.
+  /// Numbers among the attributes that change from run to run and were not kept: the capture cannot
+  /// be used then.
   const std::vector<std::string>& changing_numbers() const { return state_.changing_numbers(); }
   const ScriptState& state() const { return state_; }
 

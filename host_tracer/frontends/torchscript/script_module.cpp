@@ -345,8 +345,8 @@ void ScriptModule::refuse_one_name() const {
   for (const NamedTensor& buffer : buffers_) {
     const void* impl = buffer.tensor.unsafeGetTensorImpl();
     TORCH_CHECK(tensors.emplace(buffer.name, impl).first->second == impl,
-                "two tensors of the module are called '", buffer.name,
-                "', by the keys of its dicts: rename one of them");
+                "two tensors of the module get the name '", buffer.name,
+                "' from the keys of its dicts: rename one of these keys");
   }
 }
 
@@ -548,8 +548,8 @@ void ScriptState::refuse_new_aliases() {
       const bool overlaps = item.isTensor() && item.toTensor().defined() &&
                             item.toTensor().device().is_lazy() && overlaps_itself(item.toTensor());
       TORCH_CHECK(!overlaps || written_in_place_.count(name) == 0, "forward keeps in '", name,
-                  "' a tensor whose elements lie in one place (expand, unfold), and writes into it "
-                  "in place, which has to show in all of them; clone() it where it is assigned");
+                  "' a tensor with elements that share memory (expand, unfold), and writes into it "
+                  "in place, which changes all of them; clone() it where it is assigned");
       if (overlaps) made_one_.insert(name);
       return false;
     });

@@ -93,7 +93,7 @@ class ScriptState {
   /// which the program writes. On the CPU, where runs are single ones: nothing.
   void write_back();
 
-  /// After an error of write_back() or not: numbers that change from run to run and are not kept
+  /// After write_back(), failed or not: the numbers that change from run to run and are not kept
   /// yet.
   const std::vector<std::string>& changing_numbers() const { return changing_numbers_; }
   /// Attributes that are no tensors and that the run has read as they are in the file.

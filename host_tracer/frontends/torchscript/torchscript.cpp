@@ -41,7 +41,7 @@ Failure load_failure(const std::string& path, const std::string& message) {
   for (const char* stranger : {"Unknown builtin op", "Unknown type name", "torch.classes"}) {
     if (text.find(stranger) == std::string::npos) continue;
     return {Error::kUnsupported,
-            path + ": uses an operator or class whose library is not here: " + text};
+            path + ": uses an operator or class whose library is not loaded: " + text};
   }
   return {Error::kInvalidBundle, path + ": LibTorch cannot load it: " + text};
 }
@@ -237,8 +237,8 @@ class TorchScriptCapture {
     for (const Source& source : guards_on(trace, {kept.begin(), kept.end()})) {
       trace.findings.push_back(
           {Severity::kError, "changing-attribute",
-           "a number that the program keeps in an attribute and changes with each call steers it "
-           "here: the bundle would be right for its first call alone",
+           "the program's path depends here on a number that it keeps in an attribute and changes "
+           "in each call: the bundle would be right for its first call only",
            "keep it as a tensor, and decide by tensor arithmetic (torch.where)", source});
     }
   }
@@ -260,7 +260,7 @@ class TorchScriptCapture {
         {Severity::kError, "shared-memory",
          "whether contiguous, reshape, flatten or to copies changes from call to call, with the "
          "strides of what the program keeps in its attributes, and it writes there or asks for "
-         "strides: the bundle would do as in the first call",
+         "strides: the bundle would behave as in its first call",
          "clone() what is written, or keep it contiguous()", Source()});
   }
 

@@ -279,7 +279,8 @@ TEST(TorchScript, WhatOneSampleMakesOneTensorAndAnotherWritesIsRefused) {
   EXPECT_EQ(traces[1].written_in_place, (std::vector<std::string>{"mem"}));
   const auto shared = share_states(traces);
   ASSERT_FALSE(shared.ok());
-  EXPECT_TRUE(has(shared.failure().text, "'mem' one tensor with another")) << shared.failure().text;
+  EXPECT_TRUE(has(shared.failure().text, "'mem' the same tensor as another"))
+      << shared.failure().text;
 }
 
 TEST(TorchScript, AGrowingBufferIsRefused) {

@@ -30,7 +30,7 @@ struct ListedStep {
   int file_count = 0;
 };
 
-/// Reads the list in place: words become texts of their own. The list outlives all of them.
+/// Reads the list in place: words become separate texts. The list must outlive all of them.
 class CaseList {
  public:
   /// `text` ends in a NUL.
@@ -49,7 +49,7 @@ class CaseList {
   char* next_;
   char* words_[kMaxWords] = {};
   int word_count_ = 0;
-  bool is_held_ = false;  ///< a line that was read belongs to the next call
+  bool is_held_ = false;  ///< the line that was read belongs to the next call
   bool is_damaged_ = false;
 
   bool read_line();

@@ -1,6 +1,6 @@
-// lazyrt-conformance for a processor without an operating system: reads the folder of bundles of
-// the host by semihosting, runs each case that fits on the reference backend, in static memory, and
-// tells on the host's console. Exit codes as those of platforms/posix/conformance.
+// lazyrt-conformance for a processor without an operating system: reads the host's folder of
+// bundles by semihosting, runs each case that fits on the reference backend, in static memory, and
+// reports on the host's console. Exit codes as those of platforms/posix/conformance.
 
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kOk = 0, kUsage = 1, kIo = 3, kMismatch = 4;
 constexpr Tolerance kDefaultTolerance = {1e-6, 1e-4};
 
-/// Built with LAZYRT_PROFILE=embedded: what takes other sizes is refused.
+/// Built with LAZYRT_PROFILE=embedded: cases with other sizes are refused.
 #if defined(LAZYRT_DYNAMIC_SHAPES) && !LAZYRT_DYNAMIC_SHAPES
 constexpr bool kFixedShapes = true;
 #else
@@ -77,7 +77,7 @@ void fail(Outcome* out, const char* what, const char* detail) {
     std::snprintf(out->message, sizeof(out->message), "%s%s", what, detail);
 }
 
-/// What must be an error is that one, and the other way round.
+/// Whether an expected error occurred, and no other one.
 bool as_wanted(const Status& status, const char* wanted, Outcome* out) {
   if (status.ok() ? wanted[0] == '\0' : std::strcmp(wanted, error_name(status.error())) == 0)
     return true;
@@ -104,7 +104,7 @@ const char* path_of(const Options& options, const char* name) {
   return path;
 }
 
-/// The cases one by one; a bundle stays open from one to the next.
+/// Runs the cases one by one; a bundle stays open from one to the next.
 class Runner {
  public:
   explicit Runner(const Options& options) : options_(options) {}

@@ -17,7 +17,7 @@ std::string text_of(const Status& status) {
   return std::string(error_name(status.error())) + ": " + status.message();
 }
 
-/// What must be an error is that one, and the other way round.
+/// Whether an expected error occurred, and no other one.
 bool as_wanted(const Status& status, const std::string& wanted, Outcome* out) {
   if (status.ok() ? wanted.empty() : wanted == error_name(status.error())) return true;
   out->kind =

@@ -16,7 +16,7 @@ struct Outcome {
   };
   Kind kind = Kind::kPassed;
   double max_error = 0;  ///< largest absolute error over all outputs; infinite where a NaN is wrong
-  double milliseconds = 0;  ///< of all runs, without loading and making the session
+  double milliseconds = 0;  ///< of all runs, without loading the bundle and making the session
   std::string message;      ///< what went wrong
 };
 

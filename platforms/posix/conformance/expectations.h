@@ -5,7 +5,7 @@
 
 namespace lazyrt {
 
-/// What the expectation file says of one case.
+/// What the expectation file says about one case.
 struct Expectation {
   enum class Kind { kPass, kUnsupported, kFails };
   Kind kind = Kind::kPass;
@@ -18,7 +18,7 @@ struct Expectation {
 /// with or without XNNPACK ("x86_64+xnnpack", "x86_64+own"), or all such ("xnnpack", "own").
 class Expectations {
  public:
-  /// Answers in *error what is wrong with the file, with its line number; empty if nothing is.
+  /// Sets *error to what is wrong with the file, with its line number; empty if nothing is.
   static Expectations read(const std::string& path, std::string* error);
 
   Expectation of(const std::string& case_id) const;

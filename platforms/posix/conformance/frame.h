@@ -9,8 +9,8 @@
 
 namespace lazyrt::conformance {
 
-/// What a worker process says of each case, before the message's bytes. The worker ran a bundle
-/// that may be hostile: the reader takes the bytes for no more than is_valid has checked.
+/// What a worker process reports about each case, before the message's bytes. The worker ran a
+/// bundle that may be hostile: the reader trusts only what is_valid has checked.
 struct Frame {
   Outcome::Kind kind = Outcome::Kind::kPassed;
   uint32_t message_bytes = 0;
@@ -18,7 +18,7 @@ struct Frame {
   double milliseconds = 0;
 };
 
-/// The longest message that crosses the pipe: of a longer one the beginning does.
+/// The longest message that crosses the pipe; of a longer one only the beginning does.
 constexpr uint32_t kMostMessageBytes = 1 << 16;
 
 inline Frame frame_of(const Outcome& o) {
@@ -26,7 +26,8 @@ inline Frame frame_of(const Outcome& o) {
   return {o.kind, static_cast<uint32_t>(bytes), o.max_error, o.milliseconds};
 }
 
-/// Of a kind that a worker can have found itself, and of a length that frame_of gives.
+/// Whether a worker can have found an error of this kind by itself, and the length is one that
+/// frame_of gives.
 inline bool is_valid(const Frame& frame) {
   return frame.kind <= Outcome::Kind::kUnsupported && frame.message_bytes <= kMostMessageBytes;
 }

@@ -88,7 +88,7 @@ class Worker {
 
   /// Ends the child; says how it ended.
   std::string end() {
-    kill(child_, SIGKILL);  // of one that has ended already nothing is left but its status
+    kill(child_, SIGKILL);  // if the child has ended already, only its status is left
     int status = 0;
     while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
     }

@@ -89,7 +89,7 @@ void write_text(const std::string& path, const std::string& text) {
 std::vector<Row> run_jobs(const Options& options, const std::vector<Job>& jobs,
                           const AllExpectations& expectations) {
   std::vector<Row> rows;
-  BackendChoice backends;  // a device is opened by the process that uses it
+  BackendChoice backends;  // the process that uses a device opens it
   CaseRunner runner({options.folder, options.threads});
   const auto work = [&](size_t i) {
     const Result<const Backend*> backend = backends.find(jobs[i].backend);

@@ -16,7 +16,7 @@ struct Step {
   std::optional<size_t> sample;      ///< of the method: inputs, outputs and the variant that runs
   std::vector<std::string> inputs;   ///< else .npy files below the folder, in the method's order
   std::vector<std::string> outputs;  ///< likewise
-  std::string error;                 ///< what the run must answer, as error_name says; empty: ok
+  std::string error;  ///< the error that the run must return, by error_name; empty: ok
 };
 
 /// A case: a method of a bundle, run step by step on each backend.
@@ -25,8 +25,8 @@ struct Case {
   std::string bundle;  ///< below the folder
   std::string method;
   std::vector<Step> steps;
-  std::string load_error;  ///< what opening the bundle must answer; empty: ok
-  Tolerance tolerance;     ///< both 0: the sample's, else that of lazy-run
+  std::string load_error;  ///< the error that opening the bundle must return; empty: ok
+  Tolerance tolerance;     ///< both 0: the sample's tolerance, else lazy-run's
 };
 
 /// Reads FOLDER/manifest.json. Throws a run::Failure that names what is wrong with it.

@@ -29,7 +29,7 @@ size_t count(const std::vector<Row>& rows, Verdict verdict) {
       std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.verdict == verdict; }));
 }
 
-/// What is to be said of a row that did not simply pass.
+/// The note for a row that did not simply pass.
 std::string remark(const Row& row) {
   if (row.verdict == Verdict::kStale) {
     return "expected otherwise (" + row.reason + "): remove that line; " + row.outcome.message;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came out of the cases, and how it is told: a table, JUnit's XML, JSON.
+// The results of the cases, and how they are printed: as a table, as JUnit's XML, as JSON.
 
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ struct Row {
   bool good() const { return verdict == Verdict::kOk || verdict == Verdict::kExpected; }
 };
 
-/// The verdict on an outcome where `expected` is what an expectation file says.
+/// The row for an outcome, if `expected` is what an expectation file says.
 Row judged(const Case& c, const char* backend, Outcome outcome, const Expectation& expected);
 
 /// One line for people, without an end of line.

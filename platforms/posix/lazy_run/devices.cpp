@@ -23,7 +23,7 @@ std::string size_text(uint64_t bytes) {
   return text;
 }
 
-/// What is used of the device beyond what all have.
+/// The features that are used of the device beyond those that all have.
 std::string options_of(const VulkanDeviceInfo& device) {
   std::string text;
   const auto add = [&](bool is_there, const std::string& what) {

@@ -42,7 +42,7 @@ struct Code {
 
 [[noreturn]] void no_code(const std::string& text) {
   throw Failure(ExitCode::kUsage,
-                "'" + text + "' is no code: they look like 1a2b3c4d,7,-1/5e6f7a8b:12");
+                "'" + text + "' is not an error code: these look like 1a2b3c4d,7,-1/5e6f7a8b:12");
 }
 
 /// Reads a number at *at and moves behind it.
@@ -110,7 +110,7 @@ std::string fill_in(const Part& part) {
   const char* format = find_text(part.id);
   if (format == nullptr) {
     char text[80];
-    std::snprintf(text, sizeof(text), "no text of this version has the id %08x", part.id);
+    std::snprintf(text, sizeof(text), "this version has no message text with the id %08x", part.id);
     throw Failure(ExitCode::kUsage, text);
   }
   std::string out;

@@ -6,9 +6,9 @@
 
 namespace lazyrt::run {
 
-/// The text of a Status's message() as a library without texts gives it ("1a2b3c4d,7,-1:12"), with
-/// the node of the bundle that it names. What the library did not keep, names of the caller or of
-/// the bundle, is "...". Throws Failure: no code, or none of this version's.
+/// The text for a Status's message() from a library without texts ("1a2b3c4d,7,-1:12"), with the
+/// node of the bundle that it names. Names of the caller or of the bundle, which the library did
+/// not keep, are "...". Throws Failure if it is not a code, or not one of this version.
 std::string explain(const std::string& code, const std::string& bundle, const OpTable& ops);
 
 /// The text of that id (text_id), nullptr where there is none. For tests.

@@ -34,7 +34,7 @@ void require(const Status& status, const std::string& what) {
 
 namespace {
 
-/// Messages hold names of the bundle, of its files and of the command line.
+/// Messages may contain names from the bundle, from its files and from the command line.
 void print_error(const char* program, const std::exception& error) {
   std::fprintf(stderr, "%s: %s\n", program, printable_lines(error.what()).c_str());
 }

@@ -28,7 +28,7 @@ class Failure : public std::runtime_error {
   ExitCode code_;
 };
 
-/// The code that an error of the runtime ends in.
+/// The exit code for an error of the runtime.
 ExitCode exit_code(Error error);
 /// Throws a Failure unless ok; `what` goes before the message.
 void require(const Status& status, const std::string& what = "");

@@ -84,7 +84,7 @@ std::string describe_some(const Method& method, const IsListed& is_listed) {
   return out;
 }
 
-/// Sizes that vary are the session's to judge.
+/// The session checks sizes that vary.
 HostTensor fit(HostTensor tensor, const Method& method, size_t i, const std::string& file) {
   const TensorInfo info = method.input(i);
   if (tensor.dtype == DType::kInt32 && info.dtype == DType::kInt64) tensor = widen_ids(tensor);
@@ -112,7 +112,7 @@ std::vector<std::vector<std::string>> files_of_inputs(const Method& method,
   return files;
 }
 
-/// How many runs these files are for; a Failure names two inputs that do not agree.
+/// Returns how many runs these files are for; a Failure names two inputs that do not agree.
 size_t count_runs(const Method& method, const std::vector<std::vector<std::string>>& files) {
   size_t longest = 0;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -16,7 +16,7 @@ std::string dump(const Json& json);
 /// memory as a whole. REQUIRES: what is begun is ended; in an object each value follows its key.
 class JsonStream {
  public:
-  /// `out` outlives this; who owns it finds its errors.
+  /// `out` must outlive this; its owner checks it for errors.
   explicit JsonStream(std::FILE* out) : out_(out) {}
 
   void begin_object() { begin('{'); }

@@ -58,13 +58,13 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
       ->allow_extra_args(false);
   app->add_option("--input-dir", o->input_dir, "Folder with inputs.txt and raw files");
   app->add_option("--output-dir", o->output_dir,
-                  "Writes each output there as NAME.npy, of several runs in run0, run1, ...");
+                  "Writes each output to this folder as NAME.npy; of several runs to its folders "
+                  "run0, run1, ...");
   app->add_option("--raw-output", o->raw_output, "Writes the first output as raw float32");
-  app->add_option(
-         "--tap", o->taps,
-         "Tells of values that nodes make in the first run, and writes them to taps/ in "
-         "--output-dir: a name, number or %value of lazy-export inspect --nodes, a module's "
-         "path for all that is made in it, or *; may be repeated")
+  app->add_option("--tap", o->taps,
+                  "Prints values that nodes compute in the first run, and writes them to taps/ in "
+                  "--output-dir: takes a name, number or %value of lazy-export inspect --nodes, a "
+                  "module's path for all values computed in it, or *; may be repeated")
       ->allow_extra_args(false);
   app->add_option("--trace", o->trace,
                   "Writes when each node ran, for Perfetto (ui.perfetto.dev) or chrome://tracing");
@@ -74,7 +74,8 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(BackendChoice::kNames),
                                                      std::end(BackendChoice::kNames))))
       ->capture_default_str();
-  app->add_option("--device", o->device, "The number of Vulkan's device; default: the fastest kind")
+  app->add_option("--device", o->device,
+                  "The number of the Vulkan device (see --list-devices); default: the fastest kind")
       ->check(CLI::Range(0, 255));
   app->add_flag(
       "--list-devices", o->list_devices,
@@ -82,33 +83,33 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_option("--cache", o->cache,
                   "A folder, made if there is none, for what Vulkan keeps between runs: compiled "
                   "pipelines, verdicts of self-tests");
-  app->add_flag(
-      "--self-test", o->self_test,
-      "Runs the bundle's samples on Vulkan first; what computes a wrong result there runs "
-      "on the cpu. With --cache once for a device, driver and bundle");
+  app->add_flag("--self-test", o->self_test,
+                "Runs the bundle's samples on Vulkan first; operators with wrong results then run "
+                "on the cpu. With --cache, only once for each device, driver and bundle");
   app->add_option("--threads", o->threads, "Threads, the calling one included")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app->add_option("--bench", o->bench_seconds, "Measures for so many seconds")
+  app->add_option("--bench", o->bench_seconds, "Measures for this many seconds")
       ->check(CLI::Range(0.001, 86400.0));
   app->add_option("--tolerance", o->tolerance,
                   "Largest error of an output, relative to its largest expected value, unless the "
-                  "sample says")
+                  "sample has its own tolerance")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_option("--deadline", o->deadline_seconds,
-                  "Ends a run between two nodes after so many seconds")
+                  "Ends a run, between two nodes, after this many seconds")
       ->check(CLI::Range(0.0, 86400.0));
   app->add_option("--memory-limit", o->memory_limit,
-                  "Most bytes that it may take beside the file; 0: 4 GiB and room for packed "
-                  "weights");
+                  "Most bytes that the run may take in addition to the file; 0: 4 GiB and room for "
+                  "packed weights");
   app->add_option("--work-limit", o->work_limit,
                   "Most steps (about one multiply-add each) that a run may take; 0: 2^43");
-  app->add_option("--node-work-limit", o->node_work_limit,
-                  "Most steps of one node, and elements around an empty value; 0: 2^40");
+  app->add_option(
+      "--node-work-limit", o->node_work_limit,
+      "Most steps of one node, and largest product of an empty tensor's other extents; 0: 2^40");
   app->add_option("--explain", o->explain,
-                  "Runs nothing: the text of a message of a library without texts "
-                  "(1a2b3c4d,7:12), and the bundle's node that it names");
+                  "Runs nothing: prints the text of an error code (1a2b3c4d,7:12) from a library "
+                  "built without texts, and the node of the bundle that it names");
   app->add_flag("--ops", o->ops,
                 "Runs nothing: lists the operators, functions and types that the bundle uses, for "
                 "lazyrt_selective");
@@ -131,9 +132,9 @@ bool parse_options(int argc, char** argv, Options* options, ExitCode* code) {
     if (options->bundle.empty() && !options->list_devices) throw CLI::RequiredError("bundle");
     const bool is_on_vulkan = options->backend == "vulkan" || options->backend == "auto";
     if (options->self_test && !is_on_vulkan)
-      throw CLI::ValidationError("--self-test", "it tests --backend vulkan or auto");
+      throw CLI::ValidationError("--self-test", "needs --backend vulkan or auto");
     if (!options->inputs.empty() && !options->input_dir.empty()) {
-      throw CLI::ValidationError("--input", "it excludes --input-dir");
+      throw CLI::ValidationError("--input", "cannot be used together with --input-dir");
     }
     return true;
   } catch (const CLI::ParseError& error) {

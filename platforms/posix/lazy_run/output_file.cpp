@@ -10,7 +10,7 @@
 namespace lazyrt::run {
 namespace {
 
-/// Nothing is put in the place of a pipe, a device, or a link (such as /dev/stdout) to whatever.
+/// A pipe, a device, or a link (such as /dev/stdout) is never replaced.
 bool is_replaceable(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::symlink_status(path, error);
@@ -33,8 +33,8 @@ OutputFile::~OutputFile() {
   if (!partial_.empty()) std::remove(partial_.c_str());
 }
 
-/// A name that nobody can have prepared, and "x": in a folder that others may write to, a link of
-/// theirs is never followed and a file of theirs never used.
+/// Uses a name that nobody can have prepared, and "x": in a folder that others may write to, their
+/// links are never followed and their files never used.
 void OutputFile::create_partial() {
   std::random_device random;
   constexpr int kTries = 10;

@@ -18,7 +18,7 @@ class OutputFile {
   ~OutputFile();
 
   void write(const void* data, size_t bytes);
-  /// For those who print; errors are found by commit.
+  /// For printing; commit reports errors.
   std::FILE* stream() const { return file_.get(); }
   /// REQUIRES: called once, nothing is written afterwards.
   void commit();

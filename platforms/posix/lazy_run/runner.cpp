@@ -82,7 +82,7 @@ class Runner {
     observers_.taps.check_selectors();
   }
 
-  /// The trace is written of runs that fail, too.
+  /// The trace is also written for runs that fail.
   ExitCode run() {
     ExitCode code = ExitCode::kOk;
     try {
@@ -197,7 +197,7 @@ class Runner {
     return ExitCode::kOk;
   }
 
-  /// Runs in a row: what the program keeps goes from each to the next.
+  /// Makes runs in a row: each continues with what the last one left in the states.
   ExitCode run_sequence(const std::vector<InputsOfRun>& runs) {
     Json all = Json::array();
     for (size_t run = 0; run < runs.size(); ++run) {
@@ -252,10 +252,10 @@ class Runner {
     return told.absolute != 0 || told.relative != 0 ? told : Tolerance{1e-6, options_.tolerance};
   }
 
-  /// Where differences are told: stdout is the JSON's.
+  /// Where differences are printed: stdout is reserved for JSON if that is requested.
   std::FILE* remarks() const { return options_.json ? around_.err : around_.out; }
 
-  /// The variant that ran is the sample's, else its outputs may have other shapes.
+  /// Whether the variant that ran is the sample's; otherwise its outputs may have other shapes.
   bool ran_as_sampled(size_t sample, CheckedSample* checked) const {
     const Result<size_t> ran = session_.variant();
     require(ran.status());

@@ -10,7 +10,7 @@
 
 namespace lazyrt::run {
 
-/// What a run of lazy-run is given beside its options.
+/// What a run of lazy-run gets besides its options.
 struct Surroundings {
   std::function<Program()> open;  ///< the bundle that the options name; throws a Failure
   const Backend* backend = nullptr;

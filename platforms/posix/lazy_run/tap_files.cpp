@@ -11,7 +11,7 @@
 namespace lazyrt::run {
 namespace {
 
-/// Of a module whose path is long only the beginning.
+/// The name of a tap; of a long module path only the beginning.
 std::string name_of(TapPoint point) {
   const std::string path = shortened(point.module_path);
   point.module_path = path.c_str();

@@ -38,7 +38,7 @@ class TapFiles {
   FileNames files_;
   Json json_ = Json::array();
   bool ended_ = false;
-  std::exception_ptr failure_;  ///< the runtime that calls take knows no exceptions
+  std::exception_ptr failure_;  ///< the runtime, which calls take, knows no exceptions
 };
 
 }  // namespace lazyrt::run

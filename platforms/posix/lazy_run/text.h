@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts of a bundle are its author's words: what is done to them before they are shown.
+// Texts of a bundle come from its author and are not trusted: how to make them safe to show.
 
 #include <cstddef>
 #include <string>

@@ -89,7 +89,7 @@ inline void release_state(void* state, const Allocator& allocator) {
 Fault prepared_or_released(Fault status, const Allocator& allocator, PreparedKernel* prepared,
                            void (*release)(void*, const Allocator&) = release_state);
 
-/// For the rule of one of several ways (Kernel::ways): the text is seen where none takes the node.
+/// For the rule of one of several ways (Kernel::ways): the text is shown if none takes the node.
 inline Fault takes(bool condition, Word what) {
   return condition ? Fault() : Fault(Error::kUnsupported, "not for %s", what);
 }

@@ -10,7 +10,7 @@
 
 namespace lazyrt {
 
-/// y[r][j] = clamp(bias[j] + sum_k x[r][k] * w[j][k]). What is packed lies in the weight store:
+/// y[r][j] = clamp(bias[j] + sum_k x[r][k] * w[j][k]). The packed weights lie in the weight store:
 /// panels [(columns + 15) / 16][k][kGemmPanel], zero beyond the columns, then bias.
 struct GemmPanels {
   const float* packed = nullptr;
@@ -29,8 +29,8 @@ struct GemmRows {
   float low = 0, high = 0;
 };
 
-/// Whether such a product gains: gemm takes six rows at once, and the panel should be filled.
-/// Without XNNPACK there is nothing to lose to.
+/// Whether such a product is faster: gemm takes six rows at once, and the panel should be filled.
+/// Without XNNPACK there is no alternative.
 inline bool gemm_pays(const VectorOps& vector, size_t rows, size_t k, size_t columns) {
   if (!LAZYRT_HAS_XNNPACK) return true;
   return vector.gemm_is_best && rows >= 6 && k >= 8 && columns >= 8;
@@ -48,7 +48,7 @@ bool pack_gemm(WeightStore::Packing* packing, const float* w, const float* b, si
   auto* packed = static_cast<float*>(packing->insert(w, b, bytes));
   if (packed == nullptr) return false;
   panels->packed = packed;
-  // By short pieces of k: both sides stay in the cache.
+  // Works on short ranges of k, so that both sides stay in the cache.
   constexpr size_t kPiece = 64;
   for (size_t first = 0; first < columns; first += kGemmPanel) {
     const size_t count = std::min(kGemmPanel, columns - first);
@@ -74,8 +74,8 @@ inline bool pack_gemm(WeightStore::Packing* packing, const float* w, const float
       [=](size_t j) { return b[j]; }, panels);
 }
 
-/// What Kernel::prepare does for a product with the node's constant weights inputs[1] [columns,
-/// ...] and its constant or absent bias.
+/// What Kernel::prepare does for a product with constant weights, the node's inputs[1] [columns,
+/// ...], and a constant or absent bias.
 inline Fault prepare_gemm(Word op, const PrepareContext& context, const TensorSpec& bias,
                           GemmPanels* panels, PreparedKernel* prepared) {
   const TensorSpec& weight = context.node.inputs[1];

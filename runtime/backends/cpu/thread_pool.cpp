@@ -12,7 +12,7 @@
 
 namespace lazyrt {
 
-/// In one allocation with its workers behind it.
+/// One allocation holds this and, behind it, its workers.
 class ThreadPool {
  public:
   using Body = void (*)(void*, size_t, size_t);
@@ -94,7 +94,7 @@ class ThreadPool {
   size_t workers_ = 0;
   std::mutex mutex_;
   std::condition_variable begin_, end_;
-  uint64_t round_ = 0;  // of run; each worker takes part in each
+  uint64_t round_ = 0;  // number of the current run; each worker takes part in each run
   size_t busy_ = 0;     // workers that have not ended the round
   bool stopped_ = false;
   Body body_ = nullptr;

@@ -23,10 +23,11 @@ enum class VectorIsa : uint8_t { kBaseline, kAvx2, kAvx512 };
 #define LAZYRT_OF_ISA(isa, name) ((void)(isa), vector_baseline::name)
 #endif
 
-/// Rows of a GEMV panel: outputs are packed in groups of so many (see gemv).
+/// Rows of a GEMV panel: outputs are packed in groups of this many (see gemv).
 constexpr size_t kGemvPanel = 64;
 
-/// Columns of a gemm panel, and the multiple of rows that leaves no instruction set a rest.
+/// Columns of a gemm panel, and a multiple of rows that every instruction set divides without a
+/// remainder.
 constexpr size_t kGemmPanel = 16, kGemmRowsMultiple = 12;
 
 /// c[r][j] = clamp(bias[j] + sum_k a[r * lda + k] * panel[k * kGemmPanel + j]), j < columns; a
@@ -89,22 +90,22 @@ struct VectorOps {
   /// y[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i]; null weight: 1.
   void (*rms_norm)(const float* x, const float* weight, float* y, size_t n, float epsilon);
   /// y[j] = init[j] + sum_k packed[j / 64][k][j % 64] * x[k] for the panels [first, last): y and
-  /// init have 64 elements for each panel. null init: 0.
+  /// init have 64 elements per panel. A null init counts as 0.
   void (*gemv)(const float* packed, const float* x, const float* init, float* y, size_t k,
                size_t first, size_t last);
   /// A product over one panel of columns.
   void (*gemm)(const GemmTile& tile);
   /// Whether gemm is faster than XNNPACK's.
   bool gemm_is_best;
-  /// The 3x3 filters whose taps are g[(3 * row + column) * kGemmPanel + j], j < kGemmPanel, at the
-  /// points: point p of filter j goes to u[p * stride + j].
+  /// Evaluates 3x3 filters at the points. Their taps are g[(3 * row + column) * kGemmPanel + j], j
+  /// < kGemmPanel; point p of filter j goes to u[p * stride + j].
   void (*winograd_filters)(const float* g, float* u, size_t stride);
-  /// The tile of pixels x[6 * row + column], n channels each, at the points: point p of channel i
-  /// goes to v[p * stride + i].
+  /// Evaluates a tile of pixels x[6 * row + column], n channels each, at the points: point p of
+  /// channel i goes to v[p * stride + i].
   void (*winograd_input)(const float* const* x, float* v, size_t stride, size_t n);
-  /// The 4x4 outputs y[4 * row + column], n channels each, of the tile whose point p of channel i
-  /// is m[p * stride + i]: plus bias (null: 0), clamped to [lo, hi], NaN kept. A null y is left
-  /// out. m is readable in whole kGemmPanels.
+  /// Computes the 4x4 outputs y[4 * row + column], n channels each, of the tile whose point p of
+  /// channel i is m[p * stride + i]: plus bias (null: 0), clamped to [lo, hi], NaN kept. A null y
+  /// is left out. m is readable in whole kGemmPanels.
   void (*winograd_output)(const float* m, size_t stride, const float* bias, float lo, float hi,
                           float* const* y, size_t n);
   /// One GRU step. gates_x, gates_h: r, z, n of `hidden` elements, `stride_h` apart in gates_h and
@@ -118,7 +119,7 @@ struct VectorOps {
 /// The routines for this processor. Constant data.
 const VectorOps& vector_ops();
 
-/// All that this processor can run, the best first; returns how many. For tests.
+/// Lists all variants that this processor can run, the best first; returns how many. For tests.
 constexpr size_t kMaxVectorOps = 3;
 size_t all_vector_ops(const VectorOps* (&out)[kMaxVectorOps]);
 

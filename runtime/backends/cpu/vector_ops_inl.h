@@ -13,7 +13,7 @@ namespace {
 
 HWY_INLINE float sum_lanes(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
 
-// acc = f(acc, x[i]) over a row, from `start`, which must be neutral.
+// acc = f(acc, x[i]) over a row. Begins with `start`, which must be neutral.
 template <class F>
 HWY_INLINE V fold(const float* x, size_t n, float start, F f) {
   const size_t lanes = hn::Lanes(D());
@@ -35,7 +35,8 @@ void divide(const float* x, float by, float* y, size_t n) {
   map(x, y, n, [=](V v) HWY_ATTR { return hn::Div(v, divisor); });
 }
 
-// In blocks, whose sums are added in double: the error does not grow with the length of the row.
+// Sums blocks, and adds their sums in double, so that the error does not grow with the length of
+// the row.
 float sum(const float* x, size_t n) {
   constexpr size_t kBlock = 128;
   double total = 0;
@@ -126,7 +127,7 @@ void scale_shift1(const float* x, float scale, float shift, float* y, size_t n) 
   map(x, y, n, [=](V v) HWY_ATTR { return hn::MulAdd(v, s, t); });
 }
 
-// y[i] = f(i, x[i]) with f loading its own rows through the loader it is given.
+// y[i] = f(i, x[i]). f loads its own rows through the loader that it is given.
 template <class F>
 HWY_INLINE void map_at(const float* x, float* y, size_t n, F f) {
   const size_t lanes = hn::Lanes(D());
@@ -256,7 +257,8 @@ void softmax(const float* x, float* y, size_t n, bool log, bool safe) {
   map(y, y, n, [=](V v) HWY_ATTR { return hn::Mul(v, scale); });
 }
 
-// One panel: kVectors vectors of outputs, two chains each to hide the latency of the additions.
+// Computes one panel: kVectors vectors of outputs, two chains each to hide the latency of the
+// additions.
 template <size_t kVectors>
 HWY_INLINE void gemv_part(const float* packed, const float* x, const float* init, float* y,
                           size_t k_count) {

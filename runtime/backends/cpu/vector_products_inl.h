@@ -1,20 +1,20 @@
 // Small products and the transforms of Winograd convolution, for one instruction set. Included by
 // vector_ops_inl.h, whose rules hold here too.
 
-// Vectors of a row of a panel of `gemm`, and how many rows are summed at once: as registers allow.
+// Vectors in a row of a `gemm` panel, and how many rows are summed at once, as registers allow.
 constexpr size_t kPanelVectors = kGemmPanel / hn::MaxLanes(D());
 constexpr size_t kGemmRows = kPanelVectors == 1                       ? 12
                              : kPanelVectors == 2 || HWY_ARCH_ARM_A64 ? 6
                                                                       : 2;
 static_assert(kGemmRowsMultiple % kGemmRows == 0, "rows in groups");
 
-// The vector at column `at` of a row of `columns`.
+// Stores the vector at column `at` of a row of `columns`.
 HWY_INLINE void store_columns(V v, float* row, size_t columns, size_t at) {
   if (at + hn::Lanes(D()) <= columns) return store(v, row + at);
   if (at < columns) store_tail(v, row + at, columns - at);
 }
 
-// kWhole: all columns of the panel are there.
+// kWhole: the panel has all of its columns.
 template <size_t kRows, bool kWhole>
 HWY_INLINE void gemm_rows(const GemmTile& t, size_t first) {
   constexpr size_t kLanes = kGemmPanel / kPanelVectors;
@@ -76,7 +76,8 @@ void gemm(const GemmTile& tile) {
 // Winograd F(4x4, 3x3) at the points 0, +-kWinogradA, +-kWinogradB and infinity.
 constexpr float kWinogradA2 = kWinogradA * kWinogradA, kWinogradB2 = kWinogradB * kWinogradB;
 
-// Three taps at the points, each divided by the product of that point's distances to the others.
+// Evaluates three taps at the points, each divided by the product of that point's distances to the
+// others.
 HWY_INLINE void winograd_taps(const V (&g)[3], V (&u)[6]) {
   constexpr float kAtA = 1.0f / (2.0f * kWinogradA2 * (kWinogradA2 - kWinogradB2));
   constexpr float kAtB = 1.0f / (2.0f * kWinogradB2 * (kWinogradB2 - kWinogradA2));
@@ -126,7 +127,7 @@ HWY_INLINE void winograd_points(V (&x)[6]) {
   x[4] = hn::NegMulAdd(b, odd_b, even_b);
 }
 
-// Values at the points become four outputs, y[0] to y[3].
+// Turns values at the points into four outputs, y[0] to y[3].
 HWY_INLINE void winograd_values(const V (&m)[6], V (&y)[4]) {
   const V sum_a = hn::Add(m[1], m[2]), difference_a = hn::Sub(m[1], m[2]);
   const V sum_b = hn::Add(m[3], m[4]), difference_b = hn::Sub(m[3], m[4]);

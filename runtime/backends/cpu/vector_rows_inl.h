@@ -8,7 +8,7 @@ namespace lazyrt {
 namespace LAZYRT_ISA {
 namespace {
 
-// In place of the vector form of a function that has none.
+// Replaces the vector form of a function that has none.
 constexpr struct ScalarOnly {
 } scalar_only;
 

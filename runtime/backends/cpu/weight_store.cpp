@@ -38,7 +38,8 @@ struct WeightStore::Block {
   void* data() { return reinterpret_cast<char*>(this) + rounded_up(sizeof(Block)); }
 };
 
-/// Of a whole block. One line more than asked: micro-kernels may read past the end of weights.
+/// Bytes of a whole block. One cache line more than requested: micro-kernels may read past the end
+/// of weights.
 size_t WeightStore::block_bytes(size_t bytes) {
   return rounded_up(sizeof(Block)) + rounded_up(bytes) + kBlockAlignment;
 }
@@ -162,7 +163,7 @@ WeightStore::Block* WeightStore::allocate(size_t bytes) {
   return new (memory) Block{{}, 0, bytes, nullptr};
 }
 
-/// Whether a block of so many bytes may be made; counts it, if so.
+/// Returns whether a block of this many bytes may be made, and counts it if so.
 bool WeightStore::admit(uint64_t bytes) {
   const bool fits =
       bytes <= kPackingSlack + kPackingFactor * static_cast<uint64_t>(source_bytes_) &&
@@ -214,7 +215,8 @@ bool WeightStore::grow() {
 
 #if LAZYRT_HAS_XNNPACK
 
-// XNNPACK's side. Its "offset" is opaque to it: we use the address itself, so nothing ever moves.
+// XNNPACK's callbacks. Their "offset" is opaque to XNNPACK: we use the address itself, so nothing
+// ever moves.
 
 namespace {
 constexpr size_t kNotFound = SIZE_MAX;
@@ -230,8 +232,8 @@ size_t WeightStore::look_up(void* context, const xnn_weights_cache_look_up_key* 
   return block == nullptr ? kNotFound : reinterpret_cast<size_t>(block->data());
 }
 
-/// With a place in the table, so that inserting it cannot fail: XNNPACK does not look whether it
-/// did.
+/// Reserves a place in the table as well, so that inserting cannot fail: XNNPACK does not check
+/// whether it did.
 void* WeightStore::reserve_space(void* context, size_t bytes) {
   auto* store = static_cast<WeightStore*>(context);
   store->release(store->reserved_);
@@ -254,7 +256,7 @@ size_t WeightStore::look_up_or_insert(void* context, const xnn_weights_cache_loo
   return reinterpret_cast<size_t>(block->data());
 }
 
-// "Finalized" only means here that operators may be set up, which is always so.
+// "Finalized" only means here that operators may be set up, which is always the case.
 bool WeightStore::is_finalized(void*) { return true; }
 void* WeightStore::offset_to_addr(void*, size_t offset) { return reinterpret_cast<void*>(offset); }
 xnn_status WeightStore::delete_cache(void*) { return xnn_status_success; }

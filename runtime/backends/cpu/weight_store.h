@@ -1,8 +1,7 @@
 #pragma once
 
-// Packed constants of one Program, shared by its sessions; also XNNPACK's weights cache, written
-// anew because the built-in one never finds anything, must be finalized first, and moves what it
-// holds.
+// Packed constants of one Program, shared by its sessions. Also serves as XNNPACK's weights cache:
+// XNNPACK's own never finds anything, must be finalized first, and moves its content.
 
 #if LAZYRT_HAS_XNNPACK
 #include <xnnpack.h>
@@ -18,7 +17,8 @@
 
 namespace lazyrt {
 
-/// Who lays out a block. Only the same packer reads it again: two of them may pack one constant.
+/// Which code packed a block. Only that code reads it again, since two packers may pack the same
+/// constant.
 enum class Packer : uint32_t {
   kRowPanels,        ///< GemmPanels of a matrix [columns][k]
   kTransposePanels,  ///< GemmPanels of one row of a transposed convolution's kernel
@@ -29,10 +29,10 @@ enum class Packer : uint32_t {
   kXnnDeconvolution,
 };
 
-/// All that a packed layout depends on besides the constants: who packed, the shape of the weights
-/// and the attributes that count. XNNPACK's seeds do not tell these apart (a linear [O,K] and a
-/// linear [K,O] have one seed, and a seed may be 0), and a block of the wrong layout would be read
-/// beyond its end.
+/// Everything besides the constants that determines a packed layout: the packer, the shape of the
+/// weights and the attributes that matter. XNNPACK's seeds do not distinguish these (a linear [O,K]
+/// and a linear [K,O] have one seed, and a seed may be 0), and a block of the wrong layout would be
+/// read beyond its end.
 struct PackingTag {
   static constexpr int kMaxValues = 20;
 
@@ -72,28 +72,28 @@ struct WeightKey {
   uint64_t hash() const;
 };
 
-/// What packed copies may take. All of one Program's constants together: each constant may be
-/// packed for several ops, but not anew for each of many; a single packing: no more than what
-/// padding adds to an honest one. What exceeds these is not packed: another kernel runs the node.
+/// Limits of packed copies. All of one Program's constants together: each constant may be packed
+/// for several ops, but not again for each of many. A single packing: no more than what padding
+/// adds to an honest one. What exceeds these limits is not packed: another kernel runs the node.
 constexpr uint64_t kPackedSlack = uint64_t{64} << 20, kPackedFactor = 4;
 constexpr uint64_t kPackingSlack = uint64_t{4} << 20, kPackingFactor = 8;
 
-/// Blocks never move and live until the store goes. Threads: packing takes the store's lock;
+/// Blocks never move and live as long as the store. Threads: packing takes the store's lock;
 /// reading packed bytes needs none.
 class WeightStore {
  public:
-  /// For constants of so many bytes. nullptr when memory is short. `allocator` is called under the
-  /// store's lock and outlives the store.
+  /// Makes a store for constants of this many bytes in all. nullptr if memory is short. `allocator`
+  /// is called under the store's lock and must outlive the store.
   static WeightStore* create(const Allocator& allocator, uint64_t constant_bytes);
   static void destroy(WeightStore* store);
   /// Most bytes that such a store takes.
   static uint64_t most_bytes(uint64_t constant_bytes);
 
-  /// Held while operators are created or blocks packed. `tag` becomes part of every key.
+  /// Held while operators are created or blocks are packed. `tag` becomes part of every key.
   class Packing {
    public:
-    /// `source_bytes`: of the constants that are packed; XNNPACK finds and makes no block that is
-    /// smaller. `memory`: counts what is new, and notes why it was refused; may be null.
+    /// `source_bytes`: bytes of the constants that are packed; XNNPACK finds and makes no smaller
+    /// block. `memory`: counts what is new and notes why it was refused; may be null.
     Packing(WeightStore* store, const PackingTag& tag, size_t source_bytes, CountedMemory* memory);
     ~Packing();
     Packing(const Packing&) = delete;
@@ -120,7 +120,7 @@ class WeightStore {
   size_t bytes();
   /// All memory that the store holds.
   uint64_t held_bytes();
-  /// Blocks that all finds so far have looked at: a few for each find, however many there are.
+  /// How many blocks all finds so far have looked at: a few for each find, however many there are.
   uint64_t probes();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
 // Which of our instruction sets (toolchains/cmake/LazyrtBuild.cmake, lazyrt_for_isa) this x86-64
-// processor and its operating system have.
+// processor and its operating system support.
 
 #include <cpuid.h>
 
@@ -12,8 +12,8 @@
 
 namespace lazyrt {
 
-/// The registers that the operating system saves, as XGETBV tells: 6 are those of AVX, 0xe6 those
-/// of AVX-512. REQUIRES: OSXSAVE.
+/// The registers that the operating system saves, as XGETBV reports them: bits 6 are those of AVX,
+/// 0xe6 those of AVX-512. REQUIRES: OSXSAVE.
 inline unsigned saved_registers() {
   unsigned low = 0, high = 0;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -36,7 +36,7 @@ inline VectorIsa detect_x86_isa() {
   return widest ? VectorIsa::kAvx512 : VectorIsa::kAvx2;
 }
 
-/// The widest. The answer is kept: a virtual machine traps CPUID.
+/// Returns the widest instruction set. The result is kept, because a virtual machine traps CPUID.
 inline VectorIsa best_x86_isa() {
   constexpr uint8_t kUnknown = 0xff;
   static std::atomic<uint8_t> known{kUnknown};

@@ -6,9 +6,9 @@
 
 namespace lazyrt {
 
-/// While it lives, what XNNPACK allocates on this thread comes from `allocator`, which must live
-/// until XNNPACK has given it back, on whatever thread. Elsewhere XNNPACK gets the platform's
-/// memory. Without effect where the application initialized XNNPACK before us.
+/// While it lives, XNNPACK's allocations on this thread come from `allocator`, which must live
+/// until XNNPACK has released them, on whatever thread. Elsewhere XNNPACK gets the platform's
+/// memory. Has no effect if the application initialized XNNPACK before us.
 class XnnMemory {
  public:
   explicit XnnMemory(const Allocator& allocator);

@@ -7,11 +7,11 @@
 namespace lazyrt {
 namespace {
 
-/// The most that a factor of a 32-bit product may be, and what all sizes in bytes stay below: far
-/// above what is addressed, low enough that nothing computed from a few of them overflows.
+/// The largest factor of a 32-bit product, and the bound of all sizes in bytes: far above what is
+/// addressed, and low enough that nothing computed from a few of them overflows.
 constexpr int64_t kMost32 = INT32_MAX;
 constexpr int64_t kMostBytes = int64_t{1} << 47;
-/// XNNPACK rounds channels up to at most this many, and computes at most as many pixels at once.
+/// XNNPACK rounds channels up to at most this many, and computes at most this many pixels at once.
 constexpr int64_t kLargestTile = 64;
 
 enum class Phase { kPrepare, kRun };
@@ -25,7 +25,7 @@ Fault status_of_xnn(Word call, enum xnn_status status, Phase phase) {
     case xnn_status_unsupported_hardware:
       return Fault(Error::kUnsupported, "%s: this processor is not supported", call);
     default:
-      // Parameters that it does not take show before anything runs.
+      // XNNPACK rejects bad parameters in prepare; a failure in run is our bug.
       return Fault(phase == Phase::kPrepare ? Error::kUnsupported : Error::kInternal,
                    "%s: XNNPACK answered %d", call, static_cast<int>(status));
   }
@@ -35,7 +35,7 @@ Fault refused(Word call, Word why) {
   return Fault(Error::kUnsupported, "%s: XNNPACK cannot take %s", call, why);
 }
 
-/// The product, or -1 if it exceeds `most` or a factor is negative.
+/// Returns the product, or -1 if it exceeds `most` or a factor is negative.
 template <class... Factors>
 int64_t product_up_to(int64_t most, Factors... factors) {
   int64_t product = 1;
@@ -58,8 +58,8 @@ bool in_range(int64_t low, std::initializer_list<int64_t> values) {
   return true;
 }
 
-/// Success of a create call is an operator: XNNPACK forgets to report that memory was short when it
-/// frees one that is half made.
+/// A create call succeeded only if it gave an operator: XNNPACK forgets to report a lack of memory
+/// when it frees a half-made operator.
 Fault created(Word call, enum xnn_status status, const xnn_operator_t* op) {
   if (status == xnn_status_success && *op == nullptr) status = xnn_status_out_of_memory;
   return status_of_xnn(call, status, Phase::kPrepare);
@@ -120,7 +120,7 @@ enum xnn_status reshape(const CpuServices& cpu, const XnnFullyConnected& l, xnn_
 // Convolutions.
 
 /// Bytes of the pointers to x that XNNPACK keeps: one for each output pixel and kernel position,
-/// rounded up to what it computes at once. -1: too many.
+/// rounded up to the number that it computes at once. -1: too many.
 int64_t pointer_bytes(const XnnConvolution& c) {
   const int64_t width = c.y[2] + (c.stride_w + 1) * kLargestTile;
   return product_up_to(kMostBytes, c.kernel_h, c.kernel_w, c.y[1] + kLargestTile, width,
@@ -129,7 +129,8 @@ int64_t pointer_bytes(const XnnConvolution& c) {
 
 Fault check_sizes(Word call, const XnnConvolution& c) {
   const int64_t channels = c.group_inputs + kLargestTile;
-  // Computed in 32 bits: a filter's bytes, and the strides of a transposed convolution.
+  // XNNPACK computes these in 32 bits: the bytes of a filter, and the strides of a transposed
+  // convolution.
   if (!fits(kMost32, c.kernel_h, c.kernel_w, channels, sizeof(float)) ||
       !fits(kMost32, c.stride_h, c.stride_w) || !fits(kMost32, c.groups, c.group_outputs) ||
       !fits(kMost32, c.groups, c.group_inputs)) {
@@ -171,21 +172,21 @@ PackingTag tag_of(Packer packer, const XnnConvolution& c) {
   return tag.add(c.kernel_h).add(c.kernel_w).add(c.groups).add(c.group_inputs).add(c.group_outputs);
 }
 
-/// The layout of the filters does not depend on padding, stride and dilation, but without gaps and
-/// padding XNNPACK takes other routines for 1x1.
+/// The layout of the filters does not depend on padding, stride and dilation, but XNNPACK uses
+/// other routines for 1x1 without gaps and padding.
 PackingTag convolution_tag(const XnnConvolution& c) {
   const bool slides_by_one = c.stride_h == 1 && c.stride_w == 1 && c.pad_top == 0 &&
                              c.pad_left == 0 && c.pad_bottom == 0 && c.pad_right == 0;
   return tag_of(Packer::kXnnConvolution, c).add(slides_by_one);
 }
 
-/// The filters are cut into one for each position within a stride.
+/// XNNPACK divides the filters into one for each position within a stride.
 PackingTag deconvolution_tag(const XnnConvolution& c) {
   const bool dilated = c.dilation_h > 1 || c.dilation_w > 1;
   return tag_of(Packer::kXnnDeconvolution, c).add(c.stride_h).add(c.stride_w).add(dilated);
 }
 
-/// Both kinds of convolution are created by functions of one type.
+/// Functions of one type create both kinds of convolution.
 Fault create(Word call, const CpuServices& cpu, const XnnConvolution& c, const PackingTag& tag,
              decltype(&xnn_create_convolution2d_nhwc_f32) create_op, xnn_operator_t* op,
              size_t* packed_bytes) {
@@ -229,14 +230,14 @@ Fault reshape_transposed(Word call, const CpuServices& cpu, const XnnConvolution
   return check_output(call, c, height, width);
 }
 
-/// XNNPACK runs it as one convolution for each position within the stride.
+/// Whether XNNPACK runs it as one convolution for each position within the stride.
 bool is_cut_by_stride(const XnnConvolution& c) {
   return c.dilation_h == 1 && c.dilation_w == 1 && c.stride_h <= c.kernel_h &&
          c.stride_w <= c.kernel_w;
 }
 
-/// Cut so, an output smaller than the stride makes XNNPACK write pointers without end: the first
-/// pixel of some positions lies behind it.
+/// If XNNPACK divides the convolution so and the output is smaller than the stride, it writes
+/// pointers without end: the first pixel of some positions lies behind the output.
 Fault check_transposed(Word call, const XnnConvolution& c) {
   LAZYRT_RETURN_IF_ERROR(check(call, c));
   if (!in_range(0, {c.output_pad_h, c.output_pad_w}) || c.output_pad_h >= c.stride_h ||

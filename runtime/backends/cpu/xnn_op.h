@@ -1,9 +1,9 @@
 #pragma once
 
-// The only way to XNNPACK: kernels ask here for operators, nobody else calls xnn_create,
+// The only access to XNNPACK: kernels ask here for operators, and nobody else calls xnn_create,
 // xnn_reshape or xnn_setup. XNNPACK trusts its parameters: it multiplies some of them in 32 bits,
-// does not notice products that overflow, and writes outside its buffers then. What it cannot do is
-// refused as kUnsupported before it is called; another backend runs the node.
+// does not notice an overflow, and then writes outside its buffers. What it cannot do is refused as
+// kUnsupported before it is called; another backend runs the node.
 
 #include <xnnpack.h>
 
@@ -44,7 +44,7 @@ struct XnnConvolution {
   Shape x, y;  ///< of y only batch, height and width count
 };
 
-/// The attributes of conv2d or conv_transpose2d. REQUIRES: `node` passed its shape rule.
+/// Returns the attributes of conv2d or conv_transpose2d. REQUIRES: `node` passed its shape rule.
 template <class Attrs>
 XnnConvolution xnn_convolution_of(const NodeSpec& node, const Attrs& a) {
   const Shape& w = node.inputs[1].shape;
@@ -78,9 +78,9 @@ struct XnnTranspose {
   const size_t *shape = nullptr, *perm = nullptr;
 };
 
-// Each makes an operator, ready for setup, and adds what it packed and the workspace that it needs
-// to *prepared. kUnsupported: XNNPACK cannot do this. On failure *op stays null. `call` begins
-// messages.
+// Each of these makes an operator, ready for setup, and adds to *prepared what it packed and the
+// workspace that it needs. kUnsupported: XNNPACK cannot do this. On failure *op stays null.
+// Messages begin with `call`.
 Fault prepare_xnn(Word call, const PrepareContext& context, const XnnFullyConnected& layer,
                   xnn_operator_t* op, PreparedKernel* prepared);
 Fault prepare_xnn(Word call, const PrepareContext& context, const XnnConvolution& conv,
@@ -92,9 +92,10 @@ Fault prepare_xnn(Word call, const PrepareContext& context, const XnnBatchMatMul
 Fault prepare_xnn(Word call, const PrepareContext& context, const XnnTranspose& transpose,
                   xnn_operator_t* op, PreparedKernel* prepared);
 
-// Where an operator of that kind reads and writes. The same call whatever runs before the next one.
+// Sets where an operator of that kind reads and writes. Call it in the same way whatever runs
+// before the next one.
 Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, const float* x, float* y);
-/// Of weights given at run; `bias` may be null.
+/// For weights given at run; `bias` may be null.
 Fault setup_xnn_fully_connected(Word call, xnn_operator_t op, void* workspace, const float* x,
                                 const float* weights, const float* bias, float* y);
 Fault setup_xnn_convolution(Word call, xnn_operator_t op, void* workspace, const float* x,
@@ -108,7 +109,7 @@ Fault setup_xnn_transpose(Word call, xnn_operator_t op, size_t element_bytes, co
 /// REQUIRES: set up.
 Fault run_xnn(Word call, xnn_operator_t op, const CpuServices& cpu);
 
-/// Called before any of these; often is fine.
+/// To be called before any of these; it may be called often.
 Fault initialize_xnn();
 /// nullptr is fine.
 void release_xnn_op(xnn_operator_t op);

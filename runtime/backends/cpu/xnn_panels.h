@@ -1,8 +1,8 @@
 #pragma once
 
-// A product with constant weights as one XNNPACK operator or, where the weights are larger than the
-// L2 cache, as several over ranges of output channels: for every few rows of x XNNPACK goes over
-// all weights of an operator, which then come from memory again and again.
+// A product with constant weights, as one XNNPACK operator or, if the weights are larger than the
+// L2 cache, as several over ranges of output channels: for every few rows of x XNNPACK reads all
+// weights of an operator, which would otherwise come from memory again and again.
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@
 
 namespace lazyrt {
 
-/// State of such a kernel: operators over `columns` output channels each, the last over the rest.
+/// State of such a kernel: operators over `columns` output channels each, the last one over the
+/// remaining channels.
 struct XnnPanels {
   static constexpr size_t kMost = 64;
   size_t channels = 0;
@@ -32,8 +33,8 @@ inline size_t panel_columns(size_t weights_of_a_channel, size_t channels) {
   return std::min((wanted + kTile - 1) / kTile * kTile, channels);
 }
 
-/// Calls create(first channel, channels, &op), which answers a Fault, for each panel. What was
-/// made before a failure is the state's.
+/// Calls create(first channel, channels, &op), which returns a Fault, for each panel. After a
+/// failure, operators made so far stay in the state, which releases them.
 template <class Create>
 Fault create_panels(XnnPanels* panels, size_t weights_of_a_channel, size_t channels,
                     const Create& create) {
@@ -47,7 +48,7 @@ Fault create_panels(XnnPanels* panels, size_t weights_of_a_channel, size_t chann
   return {};
 }
 
-/// Calls fn(op, first channel), which answers a Fault, for each panel.
+/// Calls fn(op, first channel), which returns a Fault, for each panel.
 template <class Fn>
 Fault for_each_panel(const XnnPanels& panels, const Fn& fn) {
   for (size_t i = 0; i < panels.count; ++i) {

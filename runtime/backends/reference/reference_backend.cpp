@@ -1,4 +1,4 @@
-// The backend that runs every node by its op's readable kernel. No services, one thread.
+// The backend that runs every node by its op's readable kernel. It has no services and one thread.
 
 #include "lazyrt/runtime.h"
 #include "runtime/backend/backend.h"

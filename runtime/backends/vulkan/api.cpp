@@ -89,7 +89,7 @@ Fault vulkan_fault(VkResult result, Word function) {
       return Fault(Error::kOutOfMemory, "%s: no memory (result %d)", function,
                    static_cast<int>(result));
     case VK_ERROR_DEVICE_LOST:
-      return Fault(Error::kInternal, "%s: the device is lost: make the backend anew", function);
+      return Fault(Error::kInternal, "%s: the device is lost: create the backend again", function);
     default:
       return Fault(Error::kInternal, "%s: result %d", function, static_cast<int>(result));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Vulkan's functions, found at run time: a program that has this runs where there is no Vulkan.
+// Vulkan's functions, found at run time: a program with this backend also runs on systems without
+// Vulkan.
 
 #ifndef VK_NO_PROTOTYPES
 #define VK_NO_PROTOTYPES
@@ -24,14 +25,14 @@ struct VulkanApi {
 #undef LAZYRT_VK_DEVICE
 };
 
-/// Finds the functions of the loader: of the one whose vkGetInstanceProcAddr is given, else of the
-/// system's. kUnsupported: there is none.
+/// Finds the global functions of a loader: of the given vkGetInstanceProcAddr, else of the system's
+/// loader. kUnsupported: there is none.
 Fault load_global_functions(VulkanApi* api, PFN_vkGetInstanceProcAddr given = nullptr);
 Fault load_instance_functions(VulkanApi* api, VkInstance instance);
 Fault load_device_functions(VulkanApi* api, VkDevice device);
 void close_loader(VulkanApi* api);
 
-/// Ok, or what the function answered: kOutOfMemory, or kInternal with the number of the result.
+/// Returns ok or the function's error: kOutOfMemory, or kInternal with the number of the result.
 Fault vulkan_fault(VkResult result, Word function);
 
 #define LAZYRT_VK_RETURN_IF_ERROR(api, name, ...) \

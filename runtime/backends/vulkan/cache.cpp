@@ -41,7 +41,7 @@ VulkanCache::Key VulkanCache::key_of(Kind kind, uint64_t bundle) const {
   return key;
 }
 
-/// One name for each device, kind and bundle: what a new driver or build writes replaces the old.
+/// Uses one name per device, kind and bundle, so that a new driver or build replaces the old file.
 void VulkanCache::path_of(Kind kind, uint64_t bundle, char (&path)[kLongestPath]) const {
   const uint64_t device = Checksum64::of(device_.device, sizeof(device_.device));
   if (kind == Kind::kPipelines) {
@@ -57,7 +57,7 @@ Fault VulkanCache::check(Span<const uint8_t> bytes, const Key& key) const {
   if (bytes.size() < sizeof(header)) return Fault(Error::kIo, "it is too short");
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0)
-    return Fault(Error::kIo, "it is no file of LazyRT's");
+    return Fault(Error::kIo, "it is not a file of LazyRT");
   if (std::memcmp(&header.key, &key, sizeof(key)) != 0)
     return Fault(Error::kIo, "it is of another driver, device, bundle or build");
   const size_t content = bytes.size() - sizeof(header);

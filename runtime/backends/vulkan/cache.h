@@ -1,8 +1,7 @@
 #pragma once
 
-// What is kept in a folder between processes: compiled pipelines, and which operators a device
-// failed the self-test with. A file is used only by the build and on the device and driver that it
-// was written for.
+// What is kept in a folder between processes: compiled pipelines, and which operators failed a
+// device's self-test. A file is used only by the build, device and driver that it was written for.
 
 #include "lazyrt/span.h"
 #include "runtime/backends/vulkan/physical.h"
@@ -12,10 +11,10 @@
 
 namespace lazyrt {
 
-/// A hash of the backend's sources: another build may compute something else.
+/// A hash of the backend's sources: another build may compute different results.
 extern const uint64_t kVulkanBuild;
 
-/// The content of a file, which is unmapped with it.
+/// The content of a file, which is unmapped when this is destroyed.
 class VulkanCacheFile {
  public:
   VulkanCacheFile() = default;
@@ -32,8 +31,8 @@ class VulkanCacheFile {
   Span<const uint8_t> content_;
 };
 
-/// Safe to use from any thread once it is open. Nothing that goes wrong with a file is an error of
-/// a run: it is logged, and status() has the last of it.
+/// Safe to use from any thread once it is open. An error with a file is never an error of a run: it
+/// is logged, and status() has the last one.
 class VulkanCache {
  public:
   enum class Kind : uint32_t { kPipelines = 1, kVerdict = 2 };
@@ -42,8 +41,8 @@ class VulkanCache {
   /// before the rest.
   Fault open(const char* folder, const VulkanPhysical& device);
   bool is_open() const { return folder_[0] != '\0'; }
-  /// The file of this kind and bundle (0: of all bundles), if there is a sound one of this device,
-  /// driver and build.
+  /// Reads the file of this kind and bundle (0: of all bundles), if there is an undamaged one of
+  /// this device, driver and build.
   void read(Kind kind, uint64_t bundle, VulkanCacheFile* file);
   /// Creates or replaces it.
   Status write(Kind kind, uint64_t bundle, Span<const uint8_t> content, const Allocator& allocator);

@@ -19,7 +19,7 @@ int rank_of(VkPhysicalDeviceType type) {
   }
 }
 
-/// While the queue of an app is used.
+/// Holds the app's lock while its queue is used.
 class AppTurn {
  public:
   explicit AppTurn(const VulkanAppDevice& app) : app_(app) {
@@ -81,7 +81,7 @@ Fault VulkanDevice::open_of_app(const VulkanAppDevice& app) {
   return check_floor(physical_);
 }
 
-/// The one of that number, or the first of the fastest kind that meets the floor.
+/// Chooses the device of that number, or the first of the fastest kind that meets the minimum.
 Fault VulkanDevice::choose_device(int number) {
   VkPhysicalDevice devices[kMostVulkanDevices];
   uint32_t count = 0;
@@ -134,7 +134,7 @@ void VulkanDevice::mask_to_floor() {
   limits_.shared_bytes = std::min(limits_.shared_bytes, kVulkanFloor.shared_bytes);
 }
 
-/// Of the allowed types, the first with the best of the wanted flags that there are.
+/// Returns the first of the allowed memory types that has most of the wanted flags.
 uint32_t VulkanDevice::memory_type(uint32_t allowed, bool is_host) const {
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   const VkMemoryPropertyFlags best = is_host               ? kCachedFlags
@@ -151,7 +151,7 @@ uint32_t VulkanDevice::memory_type(uint32_t allowed, bool is_host) const {
 
 Fault VulkanDevice::make(uint64_t bytes, bool is_host, VulkanBuffer* buffer) const {
   if (bytes > limits_.allocation_bytes) {
-    return Fault(Error::kOutOfMemory, "device '%s' gives at most %llu bytes at once, not %llu",
+    return Fault(Error::kOutOfMemory, "device '%s' allocates at most %llu bytes at once, not %llu",
                  physical_.properties.deviceName,
                  static_cast<unsigned long long>(limits_.allocation_bytes),
                  static_cast<unsigned long long>(bytes));
@@ -223,7 +223,7 @@ Fault VulkanDevice::submit(const VkSubmitInfo& info, VkFence fence) {
 Fault VulkanDevice::wait(VkFence fence) {
   count({0, 0, 1});
   const VkResult waited = api_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
-  // The work goes on, and uses memory that the caller may release: try without the fence.
+  // The work goes on, and uses memory that the caller may release: try to wait without the fence.
   if (waited == VK_SUCCESS || wait_idle().ok()) return {};
   return vulkan_fault(waited, "vkWaitForFences");
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A device of Vulkan: instance, logical device, queue, and what it can do.
+// A Vulkan device: instance, logical device, queue, and what it can do.
 
 #include "lazyrt/vulkan.h"
 #include "runtime/backends/vulkan/physical.h"
@@ -15,7 +15,7 @@ struct VulkanBuffer {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   uint64_t bytes = 0;
-  uint8_t* mapped = nullptr;  ///< where the host has it, coherent; nullptr: it does not
+  uint8_t* mapped = nullptr;  ///< the host's address, coherent; nullptr: the host does not have it
 };
 
 /// Safe to use from any thread once it is open.
@@ -26,8 +26,8 @@ class VulkanDevice {
   VulkanDevice& operator=(const VulkanDevice&) = delete;
   ~VulkanDevice();
 
-  /// kUnsupported: no Vulkan, no such device, or one that lacks what is needed. REQUIRES: called
-  /// once.
+  /// kUnsupported: no Vulkan, no such device, or the device lacks something needed. REQUIRES:
+  /// called once.
   Fault open(const VulkanOptions& options);
 
   const VulkanApi& api() const { return api_; }
@@ -44,15 +44,16 @@ class VulkanDevice {
     const Lock lock(statistics_mutex_);
     return statistics_;
   }
-  /// Adds what a session did; memory and pipelines are counted where they are made. Any thread.
+  /// Adds a session's counts; memory and pipelines are counted where they are made. Any thread.
   void count(const VulkanStatistics& work);
   const VulkanPhysical& physical() const { return physical_; }
 
-  /// For the device's work. Mapped where the host shares the device's memory and caches it.
+  /// Makes a buffer for the device's work. It is mapped if the host shares and caches the device's
+  /// memory.
   Fault make_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
     return make(bytes, false, buffer);
   }
-  /// For what the host writes and reads: always mapped.
+  /// Makes a buffer that the host writes and reads: it is always mapped.
   Fault make_host_buffer(uint64_t bytes, VulkanBuffer* buffer) const {
     return make(bytes, true, buffer);
   }
@@ -60,9 +61,9 @@ class VulkanDevice {
 
   /// One after the other, from any thread.
   Fault submit(const VkSubmitInfo& info, VkFence fence);
-  /// Until the fence's submission has ended. After an error the device is lost.
+  /// Waits until the fence's submission has ended. After an error the device is lost.
   Fault wait(VkFence fence);
-  /// Until all submissions have ended. After an error the device is lost.
+  /// Waits until all submissions have ended. After an error the device is lost.
   Fault wait_idle();
 
  private:

@@ -8,7 +8,7 @@
 namespace lazyrt {
 namespace {
 
-/// The loader and an instance while it lives.
+/// The loader and an instance, for as long as this lives.
 struct Loader {
   Loader() = default;
   Loader(const Loader&) = delete;

@@ -3,7 +3,7 @@
 namespace lazyrt {
 namespace {
 
-/// Addresses are multiples of this, so that they are aligned as their offsets are.
+/// Addresses are multiples of this, so that they are aligned if their offsets are.
 constexpr uintptr_t kGrain = 65536;
 
 constexpr uint64_t in_grains(uint64_t bytes) { return (bytes + kGrain) / kGrain * kGrain; }

@@ -9,11 +9,11 @@ namespace lazyrt {
 struct VulkanPlace {
   VkBuffer buffer = VK_NULL_HANDLE;
   uint64_t offset = 0;
-  uint8_t* mapped = nullptr;  ///< the byte itself where the host has it, else nullptr
+  uint8_t* mapped = nullptr;  ///< the host's address of the byte, if it has one, else nullptr
 };
 
-/// Blocks of the device's memory under addresses of our own: each is a buffer, and an offset behind
-/// its address is an offset in it. Safe to use from any thread.
+/// Blocks of the device's memory under addresses of our own: each block is a buffer, and an offset
+/// from its address is an offset in the buffer. Safe to use from any thread.
 class VulkanMemory {
  public:
   VulkanMemory(const VulkanDevice& device, const Allocator& allocator)
@@ -26,7 +26,7 @@ class VulkanMemory {
   /// Memory that the host always has, too.
   Fault allocate_host(uint64_t bytes, void** address) { return allocate(bytes, true, address); }
   void release(const void* address);
-  /// Another number since a block was released: what was recorded with places before may be stale.
+  /// Changes whenever a block is released: places recorded before may then be stale.
   uint64_t generation();
   /// kInvalidArgument: these bytes are not within one block.
   Fault find(const void* address, uint64_t bytes, VulkanPlace* place);
@@ -37,7 +37,7 @@ class VulkanMemory {
     VulkanBuffer buffer;
   };
   Fault allocate(uint64_t bytes, bool host, void** address);
-  /// Of the first block that ends behind `address`.
+  /// Index of the first block that ends behind `address`.
   size_t find_block(uintptr_t address) const;
 
   const VulkanDevice& device_;

@@ -8,7 +8,7 @@
 
 namespace lazyrt {
 
-/// An object in memory of the allocator; nullptr: it has none.
+/// Makes an object in the allocator's memory; nullptr: memory is short.
 template <class T, class... Args>
 T* make_object(const Allocator& allocator, Args&&... args) {
   static_assert(alignof(T) <= alignof(std::max_align_t));

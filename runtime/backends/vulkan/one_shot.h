@@ -4,7 +4,7 @@
 
 namespace lazyrt {
 
-/// Copies between buffers and waits for it. Any thread.
+/// Copies between buffers and waits for the copy. Any thread.
 Fault copy_now(VulkanDevice* device, VkBuffer from, const VkBufferCopy& region, VkBuffer to);
 
 }  // namespace lazyrt

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a driver says of a device, before anything is made on it.
+// What a driver reports about a device, before anything is made on it.
 
 #include "runtime/backends/vulkan/api.h"
 
@@ -10,7 +10,7 @@ namespace lazyrt {
 struct VulkanLimits {
   uint64_t storage_range = 0;     ///< most bytes of one operand
   uint64_t allocation_bytes = 0;  ///< most of one block
-  uint32_t offset_alignment = 1;  ///< of operands in their buffer; a power of two
+  uint32_t offset_alignment = 1;  ///< alignment of operands in their buffer; a power of two
   uint32_t groups = 0;            ///< most workgroups in each dimension
   uint32_t group_size = 0;        ///< most invocations of a workgroup
   uint32_t shared_bytes = 0;      ///< shared memory of a workgroup
@@ -19,10 +19,10 @@ struct VulkanLimits {
 constexpr VulkanLimits kVulkanFloor = {
     uint64_t{1} << 27, uint64_t{1} << 30, 256, 65535, 128, 16384};
 
-/// Of the memory that a host and a device share.
+/// Flags of memory that the host and the device share.
 constexpr VkMemoryPropertyFlags kHostFlags =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-/// Of memory that the host also reads fast.
+/// Flags of memory that the host also reads fast.
 constexpr VkMemoryPropertyFlags kCachedFlags = kHostFlags | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
 struct VulkanPhysical {
@@ -36,16 +36,16 @@ struct VulkanPhysical {
   int family = kNoFamily;  ///< the first whose queues compute
   bool has_clock = false;  ///< queues of the family write times
 
-  /// A device that is older than Vulkan 1.1 has nothing but its properties.
+  /// Only the properties of a device older than Vulkan 1.1 are known.
   bool is_new_enough() const { return properties.apiVersion >= VK_API_VERSION_1_1; }
-  /// Whether its own memory is the host's, too, and fast to read there.
+  /// Whether the device's own memory is also the host's, and fast to read there.
   bool shares_memory() const;
 };
 
 constexpr uint32_t kMostVulkanDevices = 16;
 
-/// An instance that every function of VulkanApi but those of a device can be called with.
-/// kUnsupported: the loader is too old, or no driver is installed.
+/// Makes an instance, and finds all functions of VulkanApi but those of a device. kUnsupported: the
+/// loader is too old, or no driver is installed.
 Fault make_instance(VulkanApi* api, VkInstance* instance);
 /// `count` is at most kMostVulkanDevices.
 Fault list_devices(const VulkanApi& api, VkInstance instance, VkPhysicalDevice* devices,
@@ -53,8 +53,8 @@ Fault list_devices(const VulkanApi& api, VkInstance instance, VkPhysicalDevice* 
 /// `family`: the queue family to use, or kNoFamily for the first that computes.
 VulkanPhysical describe_device(const VulkanApi& api, VkPhysicalDevice device,
                                int family = VulkanPhysical::kNoFamily);
-/// kUnsupported: it is older than Vulkan 1.1, no queue of it computes, or one of its limits is
-/// lower than Vulkan allows; says which.
+/// kUnsupported: the device is older than Vulkan 1.1, has no compute queue, or one of its limits is
+/// lower than Vulkan allows; the message says which.
 Fault check_floor(const VulkanPhysical& device);
 
 }  // namespace lazyrt

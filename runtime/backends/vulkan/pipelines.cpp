@@ -7,7 +7,7 @@
 namespace lazyrt {
 namespace {
 
-/// Whether a driver's own header before its data says that it is for this device.
+/// Whether the header that the driver writes before its data names this device.
 bool is_of(const VkPhysicalDeviceProperties& device, Span<const uint8_t> data) {
   VkPipelineCacheHeaderVersionOne header;
   if (data.size() < sizeof(header)) return false;
@@ -69,7 +69,8 @@ Fault VulkanPipelines::make_cache() {
       kept_checksum_ = Checksum64::of(data.data(), data.size());
       return {};
     }
-    kept_.report(Status(Error::kIo, "the driver does not take the pipelines that it gave"));
+    kept_.report(
+        Status(Error::kIo, "the driver does not accept the pipelines that it compiled itself"));
     info.initialDataSize = 0;
   }
   LAZYRT_VK_RETURN_IF_ERROR(api, CreatePipelineCache, device_.handle(), &info, nullptr, &cache_);

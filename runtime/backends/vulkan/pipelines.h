@@ -23,9 +23,9 @@ class VulkanPipelines {
   VulkanPipelines& operator=(const VulkanPipelines&) = delete;
   ~VulkanPipelines();
 
-  /// With what the cache has kept. REQUIRES: called once, before the rest.
+  /// Makes the cache with the data that was kept. REQUIRES: called once, before the rest.
   Fault open();
-  /// Writes what the driver knows of the pipelines to the cache, unless it came from there.
+  /// Writes the driver's pipeline data to the cache, unless it came from there.
   Status save();
   /// REQUIRES: at most kMostConstants constants.
   Fault find_or_make(const Shader& shader, Span<const uint32_t> constants, VkPipeline* pipeline);

@@ -36,8 +36,8 @@ class VulkanProgram {
 /// What `prepare` of a kernel for Vulkan works with.
 struct VulkanPreparation {
   VulkanProgram& program;
-  /// Bit i: input i is a constant that prepare has packed; it is not copied to the device as it is,
-  /// and `run` gets no data of it.
+  /// Bit i: input i is a constant that prepare has packed; it is not copied to the device unpacked,
+  /// and `run` gets no data for it.
   uint32_t packed_inputs = 0;
 };
 inline VulkanPreparation& preparation_of(const PrepareContext& context) {

@@ -65,8 +65,8 @@ void Recorder::begin_node(size_t node, const char* op) {
   ++nodes_;
 }
 
-/// Codes follow the order of nodes, and those given out between two barriers have slots of their
-/// own. Behind a barrier a slot is used again: no shader writes into it once an earlier node
+/// Codes follow the order of nodes, and codes given out between two barriers have slots of their
+/// own. Behind a barrier a slot is used again: no shader writes into it once an earlier node has
 /// failed.
 Fault Recorder::failure(const ShaderFault& fault, uint32_t* code) {
   const auto slot = static_cast<uint32_t>(failures_.size() % ErrorBlock::kSlots);
@@ -121,19 +121,19 @@ Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
     Range range = {};
     range.is_read = operand.is_read;
     range.is_written = operand.is_written;
-    // Of an operand without elements any word will do: no invocation reads it.
+    // For an operand without elements any word will do: no invocation reads it.
     uint64_t bytes = std::max<uint64_t>((operand.bytes + 3) / 4 * 4, 4);
     LAZYRT_RETURN_IF_ERROR(
         memory_.find(operand.address, bytes, &range.place).with_context("operand of %s", op_));
     range.begin = reinterpret_cast<uintptr_t>(operand.address);
     if ((range.begin & 3) != 0)
-      return Fault(Error::kInvalidArgument, "%s: an operand that begins within a word", op_);
+      return Fault(Error::kInvalidArgument, "%s: an operand begins in the middle of a word", op_);
     range.end = range.begin + bytes;
     if (command.pipeline != VK_NULL_HANDLE) {
       const uint64_t rest = range.place.offset & mask;
       command.push[i] = static_cast<uint32_t>(rest / 4);
       range.place.offset -= rest;
-      range.begin -= rest;  // validation takes it that all that is bound is touched
+      range.begin -= rest;  // validation assumes that a shader uses everything that is bound
     }
     LAZYRT_RETURN_IF_ERROR(ranges_.append(range));
   }
@@ -141,13 +141,13 @@ Fault Recorder::add(Command command, Span<const VulkanOperand> operands) {
   return commands_.append(command);
 }
 
-/// Whether what the ranges from `first` on touch was touched since the last barrier, or there is no
-/// slot left for an error.
+/// Whether memory of the ranges from `first` on was used since the last barrier, or no slot for an
+/// error is left.
 bool Recorder::must_wait(size_t first) {
   const bool waits = may_fail_ > ErrorBlock::kSlots || is_touched(first);
   if (!waits) return false;
   since_barrier_ = first;
-  may_fail_ = std::min(may_fail_, 1U);  // the last code may be of this command
+  may_fail_ = std::min(may_fail_, 1U);  // the last code may belong to this command
   return true;
 }
 

@@ -9,7 +9,7 @@
 
 namespace lazyrt {
 
-/// A range of the device's memory, bound to a shader as it is: bytes outside it cannot be touched.
+/// A range of the device's memory, bound to a shader exactly: it cannot access bytes outside it.
 struct VulkanOperand {
   const void* address = nullptr;
   uint64_t bytes = 0;
@@ -34,23 +34,23 @@ struct VulkanGroups {
 /// Invocations of a workgroup of shaders that include linear.glsl.
 constexpr uint32_t kLinearGroup = 64;
 
-/// What a push block may have: the first 16 of the 128 bytes say where operands begin.
+/// Most bytes of a push block: the first 16 of the 128 bytes say where operands begin.
 constexpr size_t kMostPushBytes = kPushBytes - 16;
 
-/// How the error of a check in a shader is made, from what the shader found.
+/// How to make the error of a check in a shader from what the shader found.
 struct ShaderFault {
   Fault (*make)(const ShaderFault& fault, int64_t position, int64_t value);
   Word what;  ///< the operator or function that checks
   int64_t low = 0, high = 0;
 };
 
-/// What the shaders of a session have found (error.glsl). All bits are ones before.
+/// What the shaders of a session have found (error.glsl). All bits are one before a run.
 struct ErrorBlock {
   static constexpr uint32_t kNoError = UINT32_MAX;
   static constexpr uint32_t kSlots = 16;
 
   uint32_t code;  ///< the least of those that failed
-  /// The slot of a code is code % kSlots: the first position that is wrong, and the value there.
+  /// The slot of a code (code % kSlots): the first wrong position, and the value there.
   struct Slot {
     uint32_t position, value_low, value_high;
   };
@@ -72,9 +72,9 @@ class Recorder {
 
   const VulkanLimits& limits() const { return device_.limits(); }
 
-  /// Runs `shader` in so many workgroups; nothing where one of their numbers is 0. `operands` are
-  /// bindings 0, 1, ...; they begin at multiples of 4 bytes, and the last word of each is whole.
-  /// `push` is copied behind the 16 bytes that are ours. REQUIRES: at most kMostConstants,
+  /// Runs `shader` in this many workgroups; does nothing if one of the numbers is 0. `operands`
+  /// become bindings 0, 1, ...; they begin at multiples of 4 bytes, and the last word of each is
+  /// whole. `push` is copied behind our own 16 bytes. REQUIRES: at most kMostConstants,
   /// kMostOperands and kMostPushBytes.
   Fault dispatch(const Shader& shader, Span<const uint32_t> constants,
                  Span<const VulkanOperand> operands, const void* push, size_t push_bytes,
@@ -85,11 +85,12 @@ class Recorder {
     static_assert(std::is_trivially_copyable_v<Push> && sizeof(Push) <= kMostPushBytes);
     return dispatch(shader, constants, operands, &push, sizeof(Push), groups);
   }
-  /// Copies bytes, rounded up to whole words. The ranges do not overlap, or are the same: then
-  /// nothing is done.
+  /// Copies bytes, rounded up to whole words. The ranges do not overlap, unless they are the same:
+  /// then nothing is done.
   Fault copy(const void* to, const void* from, uint64_t bytes);
 
-  /// Workgroups of kLinearGroup for so many invocations, in two dimensions where one is too short.
+  /// Returns workgroups of kLinearGroup for this many invocations, in two dimensions if one is too
+  /// short.
   VulkanGroups linear(uint64_t invocations) const;
 
   /// The binding of the ErrorBlock, for shaders that include error.glsl.
@@ -108,10 +109,10 @@ class Recorder {
   };
 
   void begin(const void* error_word);
-  /// Whether the other has the same commands on the same places.
+  /// Whether the other recorder has the same commands on the same places.
   bool is_same_as(const Recorder& other) const;
   void swap_commands(Recorder& other);
-  /// What is recorded from now on belongs to this node.
+  /// Assigns what is recorded from now on to this node.
   void begin_node(size_t node, const char* op);
   size_t dispatches() const { return dispatches_; }
   bool has_commands() const { return !commands_.empty(); }
@@ -162,15 +163,15 @@ class Recorder {
   uint32_t may_fail_ = 0;  ///< codes given out since the last barrier
 };
 
-/// In `run` of a kernel for Vulkan, which records; `context.inputs` and `outputs` have addresses of
-/// the device.
+/// Returns the recorder to use in `run` of a kernel for Vulkan; `context.inputs` and `outputs` hold
+/// addresses of the device.
 inline Recorder& recorder_of(const RunContext& context) {
   return *static_cast<Recorder*>(context.backend);
 }
 
-/// A barrier for all work before and after it in its queue.
+/// A barrier between all earlier and all later work in the queue.
 void full_barrier(const VulkanApi& api, VkCommandBuffer buffer);
-/// What was written before it can be read by the host once the work has ended.
+/// Makes earlier writes readable for the host once the work has ended.
 void barrier_to_host(const VulkanApi& api, VkCommandBuffer buffer);
 
 }  // namespace lazyrt

@@ -30,7 +30,7 @@ void Recording::release(const VulkanDevice& device, VkCommandPool pool) {
   *this = {};
 }
 
-/// A set for each dispatch, from a pool that only grows.
+/// Makes a descriptor set for each dispatch, from a pool that only grows.
 Fault Recording::make_sets(const VulkanDevice& device, size_t count) {
   const VulkanApi& api = device.api();
   if (count <= set_room) {

@@ -11,8 +11,8 @@ struct Recording {
   VkQueryPool times = VK_NULL_HANDLE;
   uint32_t set_room = 0, time_room = 0;
 
-  /// Records those between two marks anew; `timed`: with the time at the end of each node.
-  /// REQUIRES: none of it is queued or runs.
+  /// Records the commands between two marks again; `timed`: with the time at the end of each node.
+  /// REQUIRES: none of them is queued or runs.
   Fault record(const VulkanDevice& device, VkCommandPool pool, const Recorder& recorder,
                const Recorder::Mark& from, const Recorder::Mark& to, bool timed);
   /// REQUIRES: as above.

@@ -19,7 +19,8 @@ class VulkanRefusals {
     const Lock lock(mutex_);
     if (find(op)) return {};
     if (count_ == kMostOps || std::strlen(op) >= kMostName)
-      return Fault(Error::kInvalidArgument, "more operators are refused than are kept: refuse all");
+      return Fault(Error::kInvalidArgument,
+                   "the list of refused operators is full: refuse all operators");
     std::strcpy(names_[count_++], op);
     return {};
   }
@@ -29,7 +30,7 @@ class VulkanRefusals {
     if (find(op)) return Fault(Error::kUnsupported, "%s failed the self-test on this device", op);
     if (!find("")) return {};
     return Fault(Error::kUnsupported,
-                 "this device failed the self-test, by which operator is not known");
+                 "this device failed the self-test; which operator was wrong is not known");
   }
   size_t count() const {
     const Lock lock(mutex_);
@@ -38,7 +39,7 @@ class VulkanRefusals {
   /// REQUIRES: i < count().
   const char* name(size_t i) const { return names_[i]; }
 
-  /// The names, each with a zero behind it; returns how many bytes they are.
+  /// Writes the names, each followed by a zero; returns the number of bytes.
   size_t write(uint8_t (&bytes)[kMostBytes]) const {
     const Lock lock(mutex_);
     size_t size = 0;
@@ -49,11 +50,11 @@ class VulkanRefusals {
     }
     return size;
   }
-  /// Adds what write() gave. kIo: it gave something else.
+  /// Adds the names that write() wrote. kIo: these are not bytes that write() wrote.
   Fault read(Span<const uint8_t> bytes) {
     while (!bytes.empty()) {
       const void* end = std::memchr(bytes.data(), 0, bytes.size());
-      if (end == nullptr) return Fault(Error::kIo, "a name without an end");
+      if (end == nullptr) return Fault(Error::kIo, "the name of a refused operator has no end");
       LAZYRT_RETURN_IF_ERROR(add(reinterpret_cast<const char*>(bytes.data())));
       const auto length = static_cast<size_t>(static_cast<const uint8_t*>(end) - bytes.data()) + 1;
       bytes = bytes.subspan(length, bytes.size() - length);

@@ -45,7 +45,8 @@ Fault VulkanSegment::compile_node(const SegmentNode& node, const Allocator& allo
   const Kernel* kernel = find_kernel(*node.op, KernelSlot::kVulkan, node.spec, &why);
   if (kernel == nullptr) return why;
   VulkanStore& store = session_.program().store();
-  const uint64_t held = store.held_bytes();  // others of the Program may add to it meanwhile
+  // Other sessions of the Program may add to it meanwhile.
+  const uint64_t held = store.held_bytes();
   PreparedKernel made;
   VulkanPreparation preparation = {session_.program()};
   if (kernel->prepare != nullptr)
@@ -94,7 +95,7 @@ Fault VulkanSegment::copy_constants(const SegmentNode& node, uint32_t packed) {
   return {};
 }
 
-/// The operands with the constants where we keep them.
+/// Lists the operands, constants at the places where we keep them.
 Fault VulkanSegment::list_operands(Span<const TensorView> operands) {
   operands_.clear();
   for (const TensorView& operand : operands) LAZYRT_RETURN_IF_ERROR(operands_.append(operand));

@@ -22,10 +22,10 @@ class VulkanSegment {
   VulkanSegment& operator=(const VulkanSegment&) = delete;
   ~VulkanSegment();
 
-  /// REQUIRES: called once, before the rest. *prepared gets what its nodes need.
-  /// Where it refuses a node, *refused is its place in the spec.
+  /// REQUIRES: called once, before the rest. *prepared gets what the nodes need. If it refuses a
+  /// node, *refused is the node's place in the spec.
   Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused);
-  /// Records the commands anew. REQUIRES: none of them is queued or runs.
+  /// Records the commands again. REQUIRES: none of them is queued or runs.
   Fault bind(Span<const TensorView> operands, void* workspace);
 
   Fault submit() { return session_.submit(this); }
@@ -46,7 +46,7 @@ class VulkanSegment {
     void* state;
     size_t inputs, outputs;
   };
-  /// A constant operand of the segment and where it is.
+  /// A constant operand of the segment, and where it lies.
   struct Constant {
     size_t operand;
     const void* address;

@@ -140,7 +140,7 @@ Fault VulkanSession::submit_long_work() {
   return wait_for(&turns_[next_turn_]);
 }
 
-/// Room in the staging memory. REQUIRES: bytes <= kMostStaging.
+/// Finds room in the staging memory. REQUIRES: bytes <= kMostStaging.
 Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
   if (staging_bytes_ - staged_ < bytes) LAZYRT_RETURN_IF_ERROR(make_room(bytes));
   *offset = staged_;
@@ -148,7 +148,7 @@ Fault VulkanSession::stage(uint64_t bytes, uint64_t* offset) {
   return {};
 }
 
-/// Finishes what uses the staging memory; it is twice as large from then on.
+/// Finishes the work that uses the staging memory, and doubles it.
 Fault VulkanSession::make_room(uint64_t bytes) {
   drain();
   const uint64_t wanted =
@@ -208,7 +208,7 @@ Fault VulkanSession::stage_readback(Readback* readback) {
   return copies_.copy(behind(staging_, staged), readback->from, readback->bytes);
 }
 
-/// What follows may write over what is to be read.
+/// Later work may overwrite what has to be read back.
 Fault VulkanSession::stage_readbacks() {
   for (size_t i = 0; i < readbacks_.size(); ++i) {  // to make room may finish all
     if (!readbacks_[i].is_staged) LAZYRT_RETURN_IF_ERROR(stage_readback(&readbacks_[i]));
@@ -291,7 +291,7 @@ void VulkanSession::drain() {
 }
 
 Fault VulkanSession::finish() {
-  if (is_lost_) return Fault(Error::kInternal, "the device is lost: make the backend anew");
+  if (is_lost_) return Fault(Error::kInternal, "the device is lost: create the backend again");
   FirstFault first;
   first.add(wait_for_all());
   // What was submitted before the error may still be running.

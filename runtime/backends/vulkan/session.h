@@ -1,7 +1,8 @@
 #pragma once
 
-// What a session has of the device: its work in the order of the calls, which is submitted together
-// as late as possible, unless it is long (decisions/0004), and the staging memory of its copies.
+// A session's use of the device: its work in the order of the calls, which is submitted together
+// and as late as possible unless it is long (decisions/0004), and the staging memory for its
+// copies.
 
 #include "runtime/backends/vulkan/program.h"
 #include "runtime/backends/vulkan/recording.h"
@@ -14,7 +15,7 @@ class VulkanSegment;
 /// One thread at a time.
 class VulkanSession {
  public:
-  /// `stop`: of the session's runs; nullptr: they are not stopped.
+  /// `stop`: what stops the session's runs; nullptr: nothing does.
   VulkanSession(VulkanProgram* program, bool timed, const RunStop* stop,
                 const Allocator& allocator);
   VulkanSession(const VulkanSession&) = delete;
@@ -43,8 +44,8 @@ class VulkanSession {
   Fault wait(size_t* node);
 
  private:
-  /// Bytes that the host gets once all is done: from the device's memory itself, where it is mapped
-  /// and nothing is queued behind, else from the staging memory.
+  /// Bytes that the host gets once all is done: from the device's memory itself if that is mapped
+  /// and nothing is queued after it, else from the staging memory.
   struct Readback {
     uint8_t* to;
     const void* from;  ///< address of the device
@@ -61,7 +62,7 @@ class VulkanSession {
 
   static constexpr uint64_t kNotRecorded = UINT64_MAX;
 
-  /// Copies between segments as they were recorded: a run that copies the same records nothing.
+  /// Copies between segments as they were recorded: a run with the same copies records nothing.
   struct CopyBatch {
     CopyBatch(VulkanProgram* program, const Allocator& allocator)
         : commands(program->device(), &program->pipelines(), &program->memory(), allocator) {}
@@ -73,7 +74,7 @@ class VulkanSession {
   bool is_running() const { return is_flushed_ || turns_[0].is_running || turns_[1].is_running; }
   bool is_queued() const { return !queued_.empty() || copies_.has_commands(); }
   bool is_idle() const { return !is_running() && !is_queued(); }
-  /// Makes recorded copies a command buffer behind what is queued.
+  /// Puts the recorded copies into a command buffer after what is queued.
   Fault end_copies();
   Fault add_batch();
   Fault stage(uint64_t bytes, uint64_t* offset);

@@ -29,7 +29,7 @@ const void* VulkanStore::find(const PackKey& key) const {
   return nullptr;
 }
 
-/// Memory in chunks: a device has few allocations to give.
+/// Takes memory in chunks, because a device allows few allocations.
 Fault VulkanStore::place(uint64_t bytes, void** address) {
   constexpr uint64_t kLeast = uint64_t{1} << 18, kMost = uint64_t{1} << 26, kAlign = 256;
   bytes = (std::max<uint64_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;

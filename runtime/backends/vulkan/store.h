@@ -6,7 +6,8 @@
 
 namespace lazyrt {
 
-/// What a packed block was made of: who packed, the constants, and all that the layout depends on.
+/// What a packed block was made from: the packer, the constants, and everything that the layout
+/// depends on.
 struct PackKey {
   const void* packer = nullptr;  ///< anything static of the operator
   const void* sources[5] = {};
@@ -15,8 +16,8 @@ struct PackKey {
 
 class VulkanStore {
  public:
-  /// Most bytes that a store keeps: each constant may be packed for several ops, but not anew for
-  /// each of many. What exceeds them is kUnsupported.
+  /// Most bytes that a store keeps: each constant may be packed for several ops, but not again for
+  /// each of many. Beyond this, packing is kUnsupported.
   static uint64_t most_bytes(uint64_t constant_bytes);
 
   VulkanStore(VulkanDevice* device, VulkanMemory* memory, uint64_t constant_bytes,
@@ -31,8 +32,9 @@ class VulkanStore {
   VulkanStore& operator=(const VulkanStore&) = delete;
   ~VulkanStore();
 
-  /// The address of a block of this key; if there is none, makes `bytes` by fill(context, to),
-  /// which writes all of them. It lives as long as the Program. Safe to use from any thread.
+  /// Returns the address of the block of this key; if there is none, makes `bytes` by fill(context,
+  /// to), which writes all of them. The block lives as long as the Program. Safe to use from any
+  /// thread.
   Fault find_or_pack(const PackKey& key, uint64_t bytes,
                      void (*fill)(const void* context, void* to), const void* context,
                      const void** address);

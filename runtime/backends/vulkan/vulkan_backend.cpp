@@ -66,7 +66,7 @@ void release_memory(void* program, void* address) { program_of(program).memory()
 Fault check_operand(const TensorSpec& spec, const VulkanLimits& limits) {
   if (spec.numel() > INT32_MAX - 255)
     return Fault(Error::kUnsupported, "an operand of more than 2^31 elements");
-  // An operand may begin within an offset's granule, which its binding includes.
+  // An operand may begin within an offset's granule; its binding then includes the whole granule.
   const uint64_t most = limits.storage_range - limits.offset_alignment;
   if (spec.bytes() <= most) return {};
   return Fault(Error::kUnsupported, "an operand of %zu bytes; the device binds at most %llu",

@@ -1,4 +1,4 @@
-// Without guards: instead of bundle/guard_rules.cpp and exec/guards.cpp.
+// Replaces bundle/guard_rules.cpp and exec/guards.cpp in a build without guards.
 
 #include "runtime/exec/guards.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What stands where a selective build left out a part of bundles that its own do not have: a file
-// here defines what the part's own files define, and objects go before archives.
+// Replaces a part that a selective build left out: a file here defines what the part's own files
+// define, and objects are linked before archives.
 
 #include "runtime/bundle/method_check.h"
 

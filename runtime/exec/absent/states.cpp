@@ -1,4 +1,4 @@
-// Without states: instead of bundle/state_rules.cpp and exec/state_memory.cpp.
+// Replaces bundle/state_rules.cpp and exec/state_memory.cpp in a build without states.
 
 #include "runtime/exec/absent/left_out.h"
 #include "runtime/exec/state_memory.h"
@@ -10,7 +10,7 @@ Fault check_states(MethodCheck* check) {
   for (size_t id = 0; id < check->values.size(); ++id) {
     if (check->values[id].kind == fb::ValueKind::State)
       return check->at_value(id,
-                             bad_bundle("it is of kind State, but none of the method's states"));
+                             bad_bundle("it is of kind State, but not one of the method's states"));
   }
   return {};
 }

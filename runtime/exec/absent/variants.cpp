@@ -1,4 +1,4 @@
-// Without variants: instead of bundle/variant_rules.cpp.
+// Replaces bundle/variant_rules.cpp in a build without variants.
 
 #include "runtime/exec/absent/left_out.h"
 

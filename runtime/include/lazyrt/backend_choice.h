@@ -17,15 +17,17 @@ namespace lazyrt {
 /// Outlives the Programs that run on it. Not to be called by several threads at once.
 class BackendChoice {
  public:
-  /// All names, "cpu" first; what this library lacks is among them and says so in find().
+  /// All names, "cpu" first. A backend that this library lacks is listed, too; find() then says so.
   static constexpr const char* kNames[] = {"cpu", "reference", "vulkan", "auto"};
 
-  /// `cache_folder`: VulkanOptions::cache_folder; must stay until find() has opened the device.
+  /// `cache_folder`: see VulkanOptions::cache_folder; must stay valid until find() has opened the
+  /// device.
   explicit BackendChoice(const char* cache_folder = nullptr) : cache_folder_(cache_folder) {}
 
-  /// "vulkan": what the device refuses, the cpu runs. "auto": vulkan where there is a device, else
-  /// cpu. `device`: a number of Vulkan's, or -1 for the fastest kind; REQUIRES: the same in each
-  /// call. kInvalidArgument: no such name; kUnsupported: no such device, or built without Vulkan.
+  /// "vulkan": nodes that the device refuses run on the cpu. "auto": vulkan if there is a device,
+  /// else cpu. `device`: the number of a Vulkan device, or -1 for the fastest kind; REQUIRES: the
+  /// same in each call. kInvalidArgument: no backend has this name; kUnsupported: there is no such
+  /// device, or the library was built without Vulkan.
   Result<const Backend*> find(const char* name, int device = -1) {
     if (std::strcmp(name, "cpu") == 0) return cpu_backend();
     if (std::strcmp(name, "reference") == 0) return reference_backend();
@@ -42,9 +44,9 @@ class BackendChoice {
 #if LAZYRT_HAS_VULKAN
   /// Whether find() has opened a device of Vulkan.
   bool is_vulkan_open() const { return vulkan_.has_value(); }
-  /// Proves the device with the bundle's samples before sessions are made on it, and leaves to the
-  /// cpu what it computes wrongly: self_test in lazyrt/vulkan.h. REQUIRES here and below:
-  /// is_vulkan_open().
+  /// Tests the device with the bundle's samples before sessions are made on it, and leaves
+  /// operators that it computes wrongly to the cpu: see self_test in lazyrt/vulkan.h. REQUIRES here
+  /// and below: is_vulkan_open().
   Status self_test(const Program& program) {
     return lazyrt::self_test(&*vulkan_, program, cpu_backend());
   }

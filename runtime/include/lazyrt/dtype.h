@@ -18,7 +18,8 @@ enum class DType : uint8_t {
   kInt32 = 8,
   kInt64 = 9,
   kBool = 10,  ///< one byte, 0 or 1
-  kInt4 = 11,  ///< two in a byte, the first in its low half; in files only, nothing computes on it
+  /// Two in a byte, the first in the low half; in files only: no kernel computes on it.
+  kInt4 = 11,
 };
 /// The types before it have whole bytes, and kernels that compute on them.
 constexpr int kDTypeCount = 11;

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-/// 0: built without texts (CMake: LAZYRT_MESSAGES=OFF). A Status then holds numbers that `lazy-run
-/// --explain` makes the text of.
+/// 0: built without message texts (CMake: LAZYRT_MESSAGES=OFF). A Status then holds numbers, from
+/// which `lazy-run --explain` makes the text.
 #ifndef LAZYRT_MESSAGES
 #define LAZYRT_MESSAGES 1
 #endif
@@ -37,12 +37,12 @@ enum class Error : uint8_t {
 
 /// "invalid argument", "out of range", ...
 const char* error_name(Error error);
-/// What to do about errors of this kind, a sentence; empty where there is nothing to do, and in
-/// builds without texts.
+/// Returns a sentence that says what to do about errors of this kind; empty if there is nothing to
+/// do, and in builds without texts.
 const char* error_hint(Error error);
 
-/// Stable number of a text of the library: FNV-1a of its bytes, the letter l left out, since what
-/// PRIu64 says differs between machines. `lazy-run --explain` finds the text.
+/// Stable number of a text of the library: the FNV-1a hash of its bytes without the letter l,
+/// because PRIu64 expands to other letters on other machines. `lazy-run --explain` finds the text.
 constexpr uint32_t text_id(const char* text) {
   uint32_t id = 2166136261u;
   for (; *text != '\0'; ++text) {
@@ -59,7 +59,7 @@ class Fault;
 using Word = const char*;
 
 /// An error kind and a message that names the culprit. Holds its texts inline: it never allocates,
-/// and stays as it is whatever fails later and in whichever thread.
+/// and later errors, in whichever thread, do not change it.
 class [[nodiscard]] Status {
  public:
   static constexpr int kMessageBytes = 248;
@@ -71,12 +71,12 @@ class [[nodiscard]] Status {
   Error error() const { return record_.error; }
   /// The text, cut to kMessageBytes; empty when ok.
   const char* message() const { return record_.message; }
-  /// As error_hint. What this very error needs is in its message.
+  /// Returns error_hint(error()). What to do about this very error is in its message.
   const char* hint() const { return error_hint(error()); }
   /// The node of the method that the error is about, or -1.
   int64_t node() const { return int64_t{record_.node_end} - 1; }
-  /// Of that node: its operator, and the module of the model that it comes from ("encoder.conv1"),
-  /// cut where they are long; empty where they are not known.
+  /// The operator of that node, and the module of the model that it comes from ("encoder.conv1");
+  /// shortened if they are long, empty if they are not known.
   const char* op() const { return record_.op; }
   const char* module_path() const { return record_.module_path; }
   /// The same error with "context: " before the text; ok stays ok.
@@ -108,8 +108,8 @@ class [[nodiscard]] Status {
 
 #else
 
-/// The id of a text that is a literal; the text itself is then not part of the program. One
-/// expression, so that compilers fold it at any level.
+/// Returns the id of a literal text; the text itself is then not part of the program. A single
+/// expression, so that compilers fold it at any optimization level.
 template <size_t N, size_t... I>
 __attribute__((always_inline)) constexpr uint32_t literal_id(const char (&text)[N],
                                                              std::index_sequence<I...>) {
@@ -135,9 +135,9 @@ class Word {
   uint32_t id_;
 };
 
-/// How the numbers of a message are handed over. A message keeps them with 64 bits each, and texts
-/// as 0; so are few of them handed over. Many are as what they are, beside a word that says how
-/// many there are and has two bits for each.
+/// How the numbers of a message are passed. A message stores each of them in 64 bits, and 0 for a
+/// text. A few numbers are passed in this form; many are passed with their own types, together with
+/// a word that holds their count and two bits for the type of each.
 struct Numbers {
   enum Kind : uint32_t { kInt32 = 0, kUint32 = 1, kInt64 = 2, kText = 3 };
 
@@ -186,7 +186,7 @@ struct Numbers {
     else
       return static_cast<int64_t>(pass(value));
   }
-  /// to(numbers...) of those that are handed over, in their order.
+  /// Calls to(numbers...) with the numbers that are passed, in their order.
   template <class To>
   __attribute__((always_inline)) static auto give(const To& to) {
     return to();
@@ -208,7 +208,7 @@ struct Numbers {
 class [[nodiscard]] Status {
  public:
   static constexpr int kMessageBytes = 120;
-  static constexpr int kParts = 3;    ///< the text and two contexts; what is further out is dropped
+  static constexpr int kParts = 3;    ///< the text and two contexts; further contexts are dropped
   static constexpr int kNumbers = 6;  ///< of all of them
 
   Status() = default;
@@ -221,10 +221,10 @@ class [[nodiscard]] Status {
 
   bool ok() const { return record_.error == Error::kOk; }
   Error error() const { return record_.error; }
-  /// For `lazy-run --explain`: "1a2b3c4d,7,-1:12", the text's id, its numbers, and after a colon
-  /// the node; contexts follow after slashes. Empty when ok.
+  /// For `lazy-run --explain`: "1a2b3c4d,7,-1:12" is the id of the text, its numbers and, after a
+  /// colon, the node; contexts follow after slashes. Empty when ok.
   const char* message() const { return record_.write(message_); }
-  /// As error_hint. What this very error needs is in its message.
+  /// Returns error_hint(error()). What to do about this very error is in its message.
   const char* hint() const { return error_hint(error()); }
   /// The node of the method that the error is about, or -1.
   int64_t node() const { return int64_t{record_.node_end} - 1; }

@@ -9,11 +9,12 @@ enum class LogLevel : uint8_t {
   kWarning = 1,  ///< something works, but not as asked for
 };
 
-/// Gets one line of text, without the line's end, valid during the call. May be called from any
-/// thread.
+/// Receives one line of text without its line end; the text is valid during the call. May be called
+/// from any thread.
 using LogHook = void (*)(LogLevel level, const char* message);
 
-/// Where the runtime's messages go; nullptr, as it starts: nowhere. LazyRT itself never prints.
+/// Sets the hook that receives the runtime's messages. nullptr, the default: they are dropped.
+/// LazyRT itself never prints.
 void set_log_hook(LogHook hook);
 
 }  // namespace lazyrt

@@ -10,7 +10,7 @@ namespace lazyrt {
 
 struct OpTable;
 
-/// A node: where it is, what it stems from, and what it asks of a build.
+/// A node: where it is, where it comes from, and what it needs of a build.
 struct OpUse {
   const char* method = "";
   size_t variant = 0;
@@ -27,20 +27,20 @@ struct OpUse {
 
 using OpUseHook = void (*)(void* context, const OpUse& use);
 
-/// Calls the hook for each node of every method and variant of a bundle.
-/// Checks the file's checksums and structure, and nothing that its tables say beyond what it reads:
-/// for tools that prepare a build (`lazy-run --ops`). `bytes`: 64-byte aligned. kUnsupported: an
-/// operator that `ops` does not know.
+/// Calls the hook for each node of every method and variant of a bundle. Checks the file's
+/// checksums and structure, but of its tables only what it reads: for tools that prepare a build
+/// (`lazy-run --ops`). `bytes` must be 64-byte aligned. kUnsupported: `ops` does not know an
+/// operator.
 Status list_op_uses(Span<const uint8_t> bytes, const OpTable& ops, OpUseHook hook, void* context);
 
-/// What a bundle has beside nodes that a build may leave out.
+/// The parts of a bundle, besides its nodes, that a build may leave out.
 struct PartUses {
   bool guards = false;
   bool states = false;
   bool variants = false;
 };
 
-/// Of all methods and variants. Checks as list_op_uses.
+/// Lists the parts that any method or variant has. Checks the same as list_op_uses.
 Status list_part_uses(Span<const uint8_t> bytes, PartUses* uses);
 
 }  // namespace lazyrt

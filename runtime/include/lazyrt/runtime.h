@@ -9,7 +9,7 @@
 //   session->run();
 //   lazyrt::TensorView y = *session->output(0);
 //
-// Nothing here throws, prints or aborts. Every call that can fail answers with a Status or Result.
+// Nothing here throws, prints or aborts. Every call that can fail returns a Status or Result.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,18 +34,18 @@ const Backend* cpu_backend();
 /// The readable reference kernels only, one thread.
 const Backend* reference_backend();
 
-/// What memory_limit = 0 stands for: 4 GiB; beside it a session has as much as the packed weights
-/// may take, at least 64 MiB. The mapped file itself does not count.
+/// The memory limit that 0 means: 4 GiB. A session may take, in addition, as much as the packed
+/// weights may take, at least 64 MiB. The mapped file itself does not count.
 constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
 
-/// What the work limits of 0 stand for. A step is about one multiply-add or one element moved: a
-/// core makes some 2^35 of the former a second, and some 2^26 in the slowest reference kernels.
+/// The work limits that 0 means. A step is about one multiply-add or one element moved: a core does
+/// some 2^35 multiply-adds a second, and some 2^26 in the slowest reference kernels.
 constexpr uint64_t kDefaultNodeWorkLimit = uint64_t{1} << 40;
 constexpr uint64_t kDefaultWorkLimit = uint64_t{1} << 43;
 
 /// Where memory comes from. The default is aligned_alloc / free. A Program calls its hooks from one
-/// thread at a time, whichever threads make sessions of it; so does a Session. Hooks that several
-/// of them share may be called by several threads at once.
+/// thread at a time, whichever threads make sessions of it, and so does a Session. If several of
+/// them share hooks, several threads may call these at once.
 struct AllocatorHooks {
   void* context = nullptr;
   void* (*allocate)(void* context, size_t bytes, size_t alignment) = nullptr;
@@ -53,20 +53,20 @@ struct AllocatorHooks {
 };
 
 struct LoadOptions {
-  /// Most bytes that arena and states of any method of the bundle may ask for; 0 = 4 GiB. Checking
-  /// the bundle takes no more either, or 16 MiB.
+  /// Most bytes that the arena and the states of any method of the bundle may take; 0 = 4 GiB.
+  /// Checking the bundle takes no more than this either, or than 16 MiB if that is more.
   uint64_t memory_limit = 0;
   /// Also checks the checksum of constants and samples (reads the whole file).
   bool check_data = false;
   /// Most steps that one run of a method may take, all its variants together; 0 = 2^43.
   uint64_t work_limit = 0;
-  /// Most steps of one node, and the most that the extents of a value without elements may multiply
-  /// to, zeros left out; 0 = 2^40. A run can be cancelled between nodes (on a device: between its
-  /// submissions), within one it cannot.
+  /// Most steps of one node, and the largest product of an empty tensor's other extents; 0 = 2^40.
+  /// A run can be cancelled between nodes (on a device: between its submissions), but not within
+  /// one.
   uint64_t node_work_limit = 0;
-  /// For the Program and what its sessions share: packed weights, at most 64 MiB + 4 times its
-  /// constants, and up to 256 reasons of fall-backs. May be called by each thread that makes a
-  /// session, by one at a time. Must outlive the Program.
+  /// Allocates for the Program and for what its sessions share: packed weights, at most 64 MiB + 4
+  /// times its constants, and up to 256 texts of fallback reasons. Each thread that makes a session
+  /// may call it, but only one at a time. Must outlive the Program.
   AllocatorHooks allocator;
 };
 
@@ -101,19 +101,19 @@ struct LiteralInfo {
   double real = 0;
 };
 
-/// What a method assumes of its inputs: a number that its nodes compute is the one that was seen at
-/// export.
+/// What a method assumes of its inputs: that a number which its nodes compute equals the number
+/// that was seen at export.
 struct GuardInfo {
   const char* text = "";  ///< "bool(x.sum() > 0)"
   const char* file = "";  ///< the user's
   int line = 0;
-  /// kBool: only whether the number is 0 counts, `integer` is 0 or 1. kInt64: `integer`. kFloat64:
-  /// `real`, within `tolerance`.
+  /// kBool: only whether the number is 0 is compared, and `integer` is 0 or 1. kInt64: `integer`.
+  /// kFloat64: `real`, within `tolerance`.
   DType dtype = DType::kNone;
   int64_t integer = 0;
   double real = 0;
   double tolerance = 0;
-  bool check = false;  ///< the model itself raises where it does not hold
+  bool check = false;  ///< the model itself raises if it does not hold
 };
 
 /// How far an output may be from a sample's: |x - y| <= absolute + relative * max|y|.
@@ -133,10 +133,10 @@ class SessionState;
 
 /// One entry point of a Program. A handle: copy freely, valid while the Program lives.
 ///
-/// A method holds one or more variants, programs of one interface: they differ in the shapes of
-/// inputs and outputs, in the values of literals and in what they assume; where the method has
-/// symbols, in the bounds of these instead of the shapes of inputs. A run takes the first that
-/// fits. REQUIRES everywhere: variant < variant_count().
+/// A method holds one or more variants, which are programs with the same interface. They differ in
+/// the shapes of inputs and outputs (if the method has symbols: in the bounds of these instead of
+/// the shapes of inputs), in the values of literals and in what they assume. A run takes the first
+/// variant that fits. REQUIRES everywhere: variant < variant_count().
 class Method {
  public:
   const char* name() const;
@@ -144,23 +144,26 @@ class Method {
   size_t variant_count() const;
   size_t input_count() const;
   size_t output_count() const;
-  /// Of a method with symbols with the sizes that the variant was exported at.
-  /// REQUIRES: i < input_count() resp. output_count().
+  /// If the method has symbols, the shape is the one at which the variant was exported. REQUIRES: i
+  /// < input_count() or output_count(), respectively.
   TensorInfo input(size_t i, size_t variant = 0) const;
   TensorInfo output(size_t i, size_t variant = 0) const;
-  /// Index of that name, or kNotFound with the names there are.
+  /// Returns the index of that name, or kNotFound with the names that exist.
   Result<size_t> find_input(std::string_view name) const;
   Result<size_t> find_output(std::string_view name) const;
 
-  /// Extents of the inputs that may be chosen; 0 for most methods: all shapes are fixed.
+  /// Number of named extents of the inputs, which the caller chooses. 0 for most methods: all
+  /// shapes are fixed.
   size_t symbol_count() const;
-  /// From the smallest to the largest that a variant takes. REQUIRES: i < symbol_count().
+  /// With bounds from the smallest to the largest size that any variant takes. REQUIRES: i <
+  /// symbol_count().
   SymbolInfo symbol(size_t i) const;
-  /// With the bounds of this variant: a run takes it at sizes within them only. REQUIRES: as above.
+  /// With the bounds of this variant: a run takes it only at sizes within them. REQUIRES: as above.
   SymbolInfo variant_symbol(size_t i, size_t variant) const;
-  /// The symbol that this dim of an input follows from (input_extent says how), or that it is, of
-  /// an output; -1: the extent is fixed, or, of an output, another function of the symbols.
-  /// REQUIRES: input < input_count() resp. output < output_count().
+  /// For a dim of an input: the symbol that it follows from (input_extent says how), or -1 if it is
+  /// fixed. For a dim of an output: the symbol that it equals, or -1 if it is fixed or another
+  /// function of the symbols. REQUIRES: input < input_count() or output < output_count(),
+  /// respectively.
   int input_symbol(size_t input, int dim) const;
   ExtentInfo input_extent(size_t input, int dim) const;
   int output_symbol(size_t output, int dim, size_t variant = 0) const;
@@ -179,20 +182,22 @@ class Method {
   TensorInfo state(size_t i) const;
   Result<size_t> find_state(std::string_view name) const;
 
-  /// Sample inputs and the outputs eager ATen gave, in place in the bundle; of all variants, one
-  /// after the other. A sample is a first run: its states are those of a new session.
+  /// Sample inputs, and the outputs that eager ATen gave for them, in place in the bundle: those of
+  /// all variants, one after the other. A sample is a first run: its states are those of a new
+  /// session.
   size_t sample_count() const;
   /// The variant that the sample was traced with.
   size_t sample_variant(size_t sample) const;
   TensorView sample_input(size_t sample, size_t i) const;
   TensorView sample_output(size_t sample, size_t i) const;
-  /// The exporter's tolerance for this sample; both 0: it left that to the reader.
+  /// The exporter's tolerance for this sample; both 0 if it set none.
   Tolerance sample_tolerance(size_t sample) const;
 
-  /// Bytes of the arena as planned at export; of several variants the most.
+  /// Bytes of the arena as planned at export; with several variants, the most that any of them
+  /// needs.
   uint64_t arena_bytes() const;
-  /// Of an arena with room for each value at its own largest size, as the exporter found it; of a
-  /// method without symbols arena_bytes().
+  /// Bytes of an arena with room for each value at its own largest size, as the exporter found it;
+  /// without symbols the same as arena_bytes().
   uint64_t reserved_bytes() const;
 
  private:
@@ -226,10 +231,10 @@ class Program {
   Result<Method> method(std::string_view name) const;
   /// Size of the whole bundle in bytes.
   uint64_t bytes() const;
-  /// Checksum of the bundle as its file says it, weights and samples included: what is kept for a
-  /// bundle elsewhere belongs to another one if it differs.
+  /// Checksum of the bundle as its file gives it, weights and samples included. Anything that was
+  /// kept under another checksum belongs to another bundle.
   uint64_t checksum() const;
-  /// What the exporter noted beside the program: versions, options, structure of the interface.
+  /// Notes of the exporter besides the program: versions, options, structure of the interface.
   size_t info_count() const;
   /// REQUIRES: i < info_count().
   InfoEntry info(size_t i) const;
@@ -242,61 +247,61 @@ class Program {
 struct SessionOptions {
   const Backend* backend = nullptr;  ///< required: cpu_backend() or reference_backend()
   int threads = 1;                   ///< 1..256; includes the calling thread
-  /// Most bytes that the session may take: arena, workspace, states, its plan (at most 8 KiB a
-  /// node, 256 bytes a value, 128 an operand, and for tables of a node 1 MiB + 16 times its
+  /// Most bytes that the session may take: arena, workspace, states, its plan (at most 8 KiB per
+  /// node, 256 bytes per value, 128 per operand, and for tables of a node 1 MiB + 16 times its
   /// operands and results), what XNNPACK allocates for it, and all packed weights of the Program. 0
-  /// = 4 GiB, and beside it as much as the packed weights may take, at least 64 MiB.
+  /// = 4 GiB, plus as much as the packed weights may take, at least 64 MiB.
   uint64_t memory_limit = 0;
   AllocatorHooks allocator;
-  /// Of a method with symbols: takes the memory for any sizes within their bounds now, so that
-  /// other sizes are bound without asking the allocator; SessionStats::beyond_reserve counts where
-  /// it was asked for more. Creation binds the smallest sizes, and the largest ones thrice. Not
-  /// reserved are the memory of devices and the Program's: XNNPACK packs the filters of depthwise
-  /// and transposed convolutions before it finds that they are packed.
+  /// If the method has symbols: takes the memory for all sizes within their bounds now, so that
+  /// other sizes are bound without asking the allocator; SessionStats::beyond_reserve counts how
+  /// often it was asked all the same. Creation binds the smallest sizes, and the largest ones three
+  /// times. The memory of devices and the Program's own are not reserved: XNNPACK packs the filters
+  /// of depthwise and transposed convolutions before it finds that they are packed already.
   bool reserve = false;
   bool profile = false;  ///< measures each node: NodeInfo::nanoseconds
-  /// Is told of each run's steps and values while it goes on; must outlive the session. nullptr: it
+  /// Receives the steps and values of each run while it goes on; must outlive the session. nullptr
   /// costs nothing.
   const Watch* watch = nullptr;
-  /// A run, its binding of shapes included, or bind_shapes ends with kDeadlineExceeded before the
-  /// node after this many nanoseconds (on a device: before the submission); 0 = never. kUnsupported
-  /// where the platform has no clock.
+  /// A run (including its binding of shapes) or bind_shapes ends with kDeadlineExceeded before the
+  /// first node that would begin after this many nanoseconds (on a device: before the first such
+  /// submission); 0 = never. kUnsupported if the platform has no clock.
   uint64_t deadline_nanoseconds = 0;
 };
 
-/// Memory of a session in bytes, and what it refused.
+/// Memory of a session in bytes, and counts of what its runs did.
 struct SessionStats {
-  uint64_t arena_bytes = 0;  ///< and, with several variants, what keeps the inputs
+  uint64_t arena_bytes = 0;  ///< with several variants, including the block that keeps the inputs
   uint64_t workspace_bytes = 0;
-  uint64_t packed_weight_bytes = 0;  ///< over all variants: what they share counts for each
+  uint64_t packed_weight_bytes = 0;  ///< over all variants; weights that they share count for each
   uint64_t state_bytes = 0;
-  uint64_t device_bytes = 0;  ///< in the memories of devices, but for constants
-  /// What the last run copied into bound outputs, since no node could write there.
+  uint64_t device_bytes = 0;  ///< in the memories of devices, without constants
+  /// Bytes that the last run copied into bound outputs because no node could write there directly.
   uint64_t output_copy_bytes = 0;
-  uint64_t plan_bytes = 0;  ///< what runs keep of the bundle's metadata, over all variants
+  uint64_t plan_bytes = 0;  ///< tables made from the bundle's metadata, over all variants
   /// How often a guard turned a run away from its variant: guard_refusals() says which.
   uint64_t guard_refusals = 0;
   /// With SessionOptions::reserve: how often the allocator was asked since the session was made,
-  /// the Program's for packed weights left out.
+  /// without the Program's requests for packed weights.
   uint64_t beyond_reserve = 0;
   uint64_t total_bytes = 0;  ///< all that counts against SessionOptions::memory_limit
 };
 
-/// How one node is run, or a copy between memories: of a value to ("copy_in") or from ("copy_out")
-/// the memory of its backend's device. All texts live as long as the Program.
+/// How one node is run, or a copy of a value to ("copy_in") or from ("copy_out") the memory of its
+/// backend's device. All texts live as long as the Program.
 struct NodeInfo {
   const char* op = "";       ///< op name, "copy_in" or "copy_out"
   const char* backend = "";  ///< name of the backend that runs it
-  /// Why not the session's backend itself; empty if it is. A Program keeps 256 different ones; in
-  /// place of further ones a text says that there are too many.
+  /// Why the session's own backend does not run it; empty if it does. A Program keeps 256 different
+  /// reasons; instead of further ones a text says that there are too many.
   const char* fallback_reason = "";
   const char* aten = "";  ///< ATen operator it stems from
   const char* module_path = "";
   const char* file = "";
   int line = 0;
-  /// Spent in the node over `runs` runs; only with SessionOptions::profile. Of nodes that a device
-  /// runs as one segment each has what the device measured; where it measures only the whole, the
-  /// first has the time of all.
+  /// Time spent in the node over `runs` runs; only with SessionOptions::profile. If a device runs
+  /// several nodes as one segment, each has the time that the device measured for it; if the device
+  /// measures only whole segments, the first node has the time of all.
   uint64_t nanoseconds = 0;
   uint64_t runs = 0;
   size_t variant = 0;  ///< the node is of this variant
@@ -306,7 +311,7 @@ struct NodeInfo {
 };
 
 /// A method made ready to run. Used by one thread at a time: a call made while another thread is
-/// inside answers kBusy and changes nothing.
+/// inside returns kBusy and changes nothing.
 class Session {
  public:
   static Result<Session> create(const Method& method, const SessionOptions& options);
@@ -317,88 +322,92 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  // Of a method with symbols (Method::symbol) an input may have any shape within their bounds. The
-  // next run, or bind_shapes, binds the session to the shapes that are set then, if they are others
-  // than before: it plans the memory, checks and prepares the kernels for them, which takes about
-  // the time of Session::create without its packing of weights, and for that moment the memory of
-  // both. Inputs whose shape stays keep what they hold, states stay, threads and packed weights are
-  // those of the session. Where the session cannot be bound it stays as it was: kInvalidArgument
-  // names inputs that disagree, kOutOfMemory the limit, kInvalidBundle and kUnsupported the node
-  // that does not work at these sizes, kFailedPrecondition an input that is bound to an output of
-  // the session, which would move. A run with the shapes of the last one allocates nothing.
+  // If the method has symbols (Method::symbol), an input may have any shape within their bounds.
+  // The next run, or bind_shapes, binds the session to the shapes that are set then, if these
+  // differ from the last ones: it plans the memory, and checks and prepares the kernels. That takes
+  // about as long as Session::create without its packing of weights, and for that moment the memory
+  // of both. Inputs whose shape stays the same keep their content; states, threads and packed
+  // weights stay. If the session cannot be bound, it stays as it was: kInvalidArgument names inputs
+  // that disagree, kOutOfMemory the limit, kInvalidBundle and kUnsupported the node that does not
+  // work at these sizes, and kFailedPrecondition an input that is bound to an output of the
+  // session, which would move. A run with the shapes of the last one allocates nothing.
 
-  /// Copies row-major data into the session. `bytes` must be the input's exact size, and say which
-  /// shape it is where variants differ or the method has symbols: the shape that the input has, or
-  /// else its only dim that is a symbol follows; otherwise set it as a tensor.
+  /// Copies row-major data into the session. `bytes` must be the input's exact size. If variants
+  /// differ or the method has symbols, the size also has to determine the shape: it is the shape
+  /// that the input has, or else the only dim that is a symbol follows from the size; otherwise set
+  /// the input as a tensor.
   Status set_input(size_t i, const void* data, size_t bytes);
-  /// As set_input, with dtype and shape checked against the method's (one of its variants', or what
-  /// its symbols allow). kInvalidArgument names the input, and the dim with its symbol and bounds.
+  /// As set_input above, and checks dtype and shape against the method's (those of one of its
+  /// variants, or what its symbols allow). kInvalidArgument names the input, and the dim with its
+  /// symbol and bounds.
   Status set_input(size_t i, const TensorView& tensor);
-  /// Uses the caller's memory at each run, without a copy, until bound or set again. Nobody may
-  /// change it during a run: what is checked there, such as an index, is read again. `readable`
-  /// bytes must be readable from data; if data is not aligned to kAlignment or readable is less
-  /// than the input's bytes + kTailBytes, each run copies instead. So it does where the memory is
-  /// this session's own, an output, a state or a part of one: each run then begins with what the
-  /// last one left there, all such inputs at once. kOutOfMemory: none for that copy.
+  /// Uses the caller's memory in each run, without a copy, until the input is bound or set again.
+  /// Nobody may change the memory during a run: a value that was checked there, such as an index,
+  /// is read again. `readable` bytes must be readable from data. If data is not aligned to
+  /// kAlignment, or `readable` is less than the input's bytes + kTailBytes, each run copies
+  /// instead. A run also copies if the memory is this session's own, an output, a state or a part
+  /// of one: it then begins with what the last run left there, in all such inputs at once.
+  /// kOutOfMemory: there is no memory for that copy.
   Status bind_input(size_t i, const TensorView& tensor, size_t readable);
 
-  /// Each run writes output i into the caller's memory, `writable` bytes at `data`, until it is
-  /// bound again; nullptr: into the session's own. The node that makes it writes there, without a
-  /// copy, where data is aligned to kAlignment, at least kTailBytes follow the output (which may be
-  /// overwritten), and the result is a node's alone: no input, constant or part of one, and not the
-  /// memory of another bound output. Else the run ends with a copy
-  /// (SessionStats::output_copy_bytes). `device`: nullptr, or a backend of this session whose
-  /// device's memory it is; then output(i) answers an address there, and what is made there is not
-  /// copied to the host. A bound input may share that memory: each run reads it first. After a run
-  /// that failed the memory may hold anything. kInvalidArgument names the output: fewer bytes than
-  /// it has (of a method with symbols run says so, before anything is written), memory of the
-  /// session or of another bound output, a device's address that is not aligned to kAlignment, no
-  /// such device.
+  /// Makes each run write output i into the caller's memory, `writable` bytes at `data`, until it
+  /// is bound again; nullptr: into the session's own memory. The node that makes the output writes
+  /// there without a copy if data is aligned to kAlignment, at least kTailBytes follow the output
+  /// (these may be overwritten), and the result belongs to a node alone: it is not an input, a
+  /// constant or a part of one, and does not share its memory with another bound output. Otherwise
+  /// the run ends with a copy (SessionStats::output_copy_bytes). `device`: nullptr, or a backend of
+  /// this session whose device's memory it is; then output(i) returns an address there, and what is
+  /// made there is not copied to the host. A bound input may share that memory: each run reads it
+  /// first. After a failed run the memory may hold anything. kInvalidArgument names the output: it
+  /// has more than `writable` bytes (if the method has symbols, run says so before anything is
+  /// written), the memory is the session's or another bound output's, a device's address is not
+  /// aligned to kAlignment, or there is no such device.
   Status bind_output(size_t i, void* data, size_t writable, const Backend* device = nullptr);
 
-  /// Binds the session to these shapes, one for each input in their order, ahead of a run. Inputs
-  /// whose shape changes must be set again, if they were not set with that shape already; outputs
-  /// of the last run are gone if any shape changes. Errors as above and those of a stop, after
-  /// which the session is bound as it was. Of a method without symbols it only checks them.
+  /// Binds the session to these shapes, one for each input in order, ahead of a run. Inputs whose
+  /// shape changes must be set again, unless they were already set with that shape; outputs of the
+  /// last run are lost if any shape changes. Errors are those above, kCancelled and
+  /// kDeadlineExceeded; after them the session is bound as it was. If the method has no symbols,
+  /// the shapes are only checked.
   Status bind_shapes(Span<const Shape> inputs);
 
   /// Runs the method. kFailedPrecondition names an input that was never set; kOutOfRange an index
-  /// operand with a bad value and its node; kGuardFailed a guard that these inputs break, with its
-  /// source line, for each variant; kCancelled and kDeadlineExceeded as below. After an error there
-  /// is no result, and states are what they were before the run. No heap allocation, but where
-  /// inputs have other shapes than in the last run.
+  /// operand with a bad value, and its node; kGuardFailed, for each variant, a guard that these
+  /// inputs break, with its source line; kCancelled and kDeadlineExceeded: see below. After an
+  /// error there is no result, and states are what they were before the run. Allocates no heap
+  /// memory, unless inputs have other shapes than in the last run.
   Status run();
-  /// Ends a run or bind_shapes of another thread before the next node that is run or bound (on a
-  /// device: before its next submission), with kCancelled; else it does nothing. May be called from
-  /// any thread as long as the session is not moved or destroyed.
+  /// Ends another thread's run or bind_shapes with kCancelled, before the next node that would be
+  /// run or bound (on a device: before its next submission). Does nothing if there is none. May be
+  /// called from any thread as long as the session is not moved or destroyed.
   void cancel();
 
-  /// The result of the last run, in the session's memory or where it was bound, valid until the
-  /// next run. Its shape is that of the variant that ran.
+  /// The result of the last run, in the session's memory or where the output was bound; valid until
+  /// the next run. Its shape is that of the variant that ran.
   Result<TensorView> output(size_t i) const;
   /// The variant that gave the result of the last run.
   Result<size_t> variant() const;
 
   /// Gives every state its first content again. Results of the last run stay.
   Status reset_state();
-  /// What a state holds now, in the session's memory, valid until the next run, reset_state or
-  /// set_state. Where it lives in the memory of a device, it is copied from there.
+  /// What a state holds now, in the session's memory; valid until the next run, reset_state or
+  /// set_state. A state that lives in a device's memory is copied from there.
   Result<TensorView> state(size_t i) const;
-  /// The next run reads this. kInvalidArgument names the state and what it takes.
+  /// Sets what the next run reads. kInvalidArgument names the state and what it takes.
   Status set_state(size_t i, const TensorView& tensor);
 
-  /// These may be called while another thread runs, and wait for no run and hold none up. Counts go
-  /// on when shapes change, as long as the variant stays.
+  /// These may be called while another thread runs: they neither wait for a run nor delay it.
+  /// Counts continue when shapes change, as long as the variant stays.
   SessionStats stats() const;
-  /// Nodes, and copies between the host's memory and devices', in the order of execution; of all
-  /// variants that take the shapes that are bound, one after the other. Other shapes may have
-  /// another number.
+  /// Number of nodes, and of copies between the memories of the host and of devices, in the order
+  /// of execution: those of all variants that take the bound shapes, one after the other. It may
+  /// differ at other shapes.
   size_t node_count() const;
-  /// One of them. kInvalidArgument: there is no node i at the shapes that are bound now. kBusy:
-  /// another thread is inside, so which shapes and times these are is not settled.
+  /// Returns one of them. kInvalidArgument: there is no node i at the shapes that are bound now.
+  /// kBusy: another thread is inside, so that shapes and times are not settled.
   Result<NodeInfo> node(size_t i) const;
-  /// How often this guard of the method (Method::guard) was the one that turned a run away from its
-  /// variant; the run may have found another variant. 0 where there is no such guard.
+  /// How often this guard (Method::guard) turned a run away from its variant; the run may then have
+  /// taken another variant. 0 if there is no such guard.
   uint64_t guard_refusals(size_t guard, size_t variant = 0) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a device computes what a bundle's samples say, asked before it is trusted with anything
-// else: drivers are known to miscompile shaders, at some sizes only or now and then.
+// Tests whether a device computes what a bundle's samples say, before it is trusted with anything
+// else: drivers are known to miscompile shaders, some of them at some sizes or now and then only.
 
 #include "lazyrt/runtime.h"
 #include "lazyrt/watch.h"
@@ -9,11 +9,11 @@
 namespace lazyrt {
 
 struct SelfTestOptions {
-  /// On the backend that is judged, with what runs the nodes that it refuses.
+  /// On the backend that is tested, with the fallback for the nodes that it refuses.
   SessionOptions session;
-  /// Whose values count where an output is wrong.
+  /// The backend whose values are taken as right if an output is wrong.
   const Backend* trusted = nullptr;
-  /// Of values, and of samples that have none of their own.
+  /// For values, and for samples that have no tolerance of their own.
   Tolerance tolerance = {1e-4, 1e-3};
 };
 
@@ -25,11 +25,11 @@ struct SelfTestResult {
   TapPoint point;
 };
 
-/// Runs each sample twice as a session does, and compares the outputs with the file's and with each
-/// other. If one is wrong, its sample runs a third time with every value tapped, and on `trusted`.
-/// What `trusted` makes no better is not the device's fault. The result's `point` is of the
-/// method's Program. An error: a session cannot be made, or `trusted` fails. REQUIRES:
-/// `options.session` has no watch.
+/// Runs each sample twice, as a session does, and compares the outputs with the file's and with
+/// each other. If one is wrong, its sample runs a third time with every value tapped, and on
+/// `trusted`. An output that `trusted` gets wrong as well is not the device's fault. The texts of
+/// the result's `point` live as long as the method's Program. Returns an error if a session cannot
+/// be made, or if `trusted` fails. REQUIRES: `options.session` has no watch.
 Result<SelfTestResult> self_test(const Method& method, const SelfTestOptions& options);
 
 }  // namespace lazyrt

@@ -11,8 +11,8 @@ namespace lazyrt {
 
 constexpr int kMaxRank = 8;
 
-/// *product = a * b; true where 64 bits do not hold it. In line only on machines of 64 bits: others
-/// take 100 bytes of code for it. REQUIRES: neither is negative.
+/// Computes *product = a * b; returns true if it does not fit into 64 bits. Inline only on 64-bit
+/// machines: others need 100 bytes of code for it. REQUIRES: neither is negative.
 #if UINTPTR_MAX > UINT32_MAX
 template <class T>
 constexpr bool product_overflows(T a, T b, T* product) {
@@ -88,8 +88,8 @@ class Shape {
   int rank_ = 0;
 };
 
-/// "[1,3,224,224]" with a lifetime of the full expression: pass `shape_text(s).text` to a message.
-/// Empty in builds without texts.
+/// "[1,3,224,224]", valid until the end of the full expression: pass `shape_text(s).text` to a
+/// message. Empty in builds without texts.
 #if LAZYRT_MESSAGES
 struct ShapeText {
   char text[kMaxRank * 21 + 3];

@@ -15,18 +15,18 @@
 
 namespace lazyrt {
 
-/// What a buffer should be aligned to; where it is not, what alignment takes is lost.
+/// The alignment that a buffer should have; otherwise the bytes that aligning it takes are lost.
 constexpr size_t kBufferAlignment = 64;
 
-/// Gives out pieces of a buffer one above the other. A piece that is given back is used again once
-/// all above it are given back, too: so memory does not fragment, and how much is needed depends on
-/// nothing but what is asked for. One thread at a time.
+/// Gives out pieces of a buffer, one above the other. A released piece is used again once all
+/// pieces above it are released, too. So memory does not fragment, and how much is needed depends
+/// only on what is asked for. One thread at a time.
 class StaticMemory {
  public:
-  /// The buffer outlives this, and this all that is made of it.
+  /// The buffer must outlive this object, and this object everything that is made with it.
   StaticMemory(void* buffer, size_t bytes) : begin_(static_cast<uint8_t*>(buffer)), bytes_(bytes) {}
-  /// The same for a Program and one Session of the method that `Sizes` is of, a struct of the
-  /// header that lazy-export writes: a buffer that is too small for them does not compile.
+  /// The same for a Program and one Session of a method. `Sizes` is the method's struct in the
+  /// header that lazy-export writes: a buffer that is too small for both does not compile.
   template <class Sizes, size_t Bytes>
   StaticMemory(Sizes, uint8_t (&buffer)[Bytes]) : StaticMemory(buffer, Bytes) {
     static_assert(Bytes >= Sizes::kBufferBytes, "the buffer is smaller than the method needs");
@@ -37,7 +37,7 @@ class StaticMemory {
   /// For LoadOptions and SessionOptions.
   AllocatorHooks hooks();
 
-  /// Bytes of the buffer in use, and the most that were so far.
+  /// Bytes of the buffer that are in use, and the most that were so far.
   size_t used() const { return used_; }
   size_t peak() const { return peak_; }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Nodes on a GPU, by Vulkan. A session gets backend() as SessionOptions::backend.
+// Runs nodes on a GPU through Vulkan: pass backend() as SessionOptions::backend.
 
 #include "lazyrt/error.h"
 #include "lazyrt/runtime.h"
 #include "lazyrt/self_test.h"
 
-// The handles of vulkan.h, which is not needed here.
+// The handles of vulkan.h, which need not be included for this header.
 struct VkInstance_T;
 struct VkPhysicalDevice_T;
 struct VkDevice_T;
@@ -17,8 +17,8 @@ namespace lazyrt {
 /// PFN_vkGetInstanceProcAddr
 using VulkanFunctionFinder = void (*(*)(VkInstance_T*, const char*))();
 
-/// A device that the app has made and keeps, by its handles of Vulkan. All of it must outlive the
-/// backend, which destroys none of it and waits for no work but its own.
+/// A device that the app has made and owns, given by its Vulkan handles. All of them must outlive
+/// the backend, which destroys none of them and waits only for its own work.
 struct VulkanAppDevice {
   VulkanFunctionFinder get_instance_proc_addr = nullptr;
   VkInstance_T* instance = nullptr;  ///< created for Vulkan 1.1 or newer
@@ -39,18 +39,18 @@ struct VulkanAppDevice {
 constexpr uint64_t kDefaultSubmissionWork = 5'000'000'000;
 
 struct VulkanOptions {
-  /// Which of the system's devices; -1: the fastest kind.
+  /// The number of the system's device to use; -1: the fastest kind.
   int device = -1;
   /// Runs on the app's device instead; nullptr: the backend makes a device of its own.
   const VulkanAppDevice* app_device = nullptr;
-  /// Runs what the device refuses; nullptr: nothing does, such models are refused.
+  /// Runs what the device refuses; nullptr: nothing does, and models with such nodes are refused.
   const Backend* fallback = nullptr;
-  /// vkGetInstanceProcAddr, of apps that have loaded Vulkan themselves or link it (MoltenVK);
+  /// vkGetInstanceProcAddr, for apps that have loaded Vulkan themselves or link it (MoltenVK);
   /// nullptr: that of the system's loader, which is found at run time.
   VulkanFunctionFinder get_instance_proc_addr = nullptr;
-  /// A folder of the app's, which must exist, for what is kept between processes: compiled
-  /// pipelines and verdicts of self-tests. Files of another device, driver or build of LazyRT, and
-  /// damaged ones, are not used and replaced. nullptr: nothing is kept.
+  /// A folder of the app, which must exist, for what is kept between processes: compiled pipelines
+  /// and verdicts of self-tests. Files that are damaged, or of another device, driver or build of
+  /// LazyRT, are not used but replaced. nullptr: nothing is kept.
   const char* cache_folder = nullptr;
   /// The most work of one submission: the steps that LoadOptions::work_limit counts, plus 8 for
   /// each element of operands and results; 0 = kDefaultSubmissionWork. A run with more work is
@@ -58,9 +58,9 @@ struct VulkanOptions {
   /// This keeps a system's watchdog from stopping the device and lets other users of the queue in.
   /// Between submissions the run can be cancelled, and its deadline is checked.
   uint64_t submission_work = 0;
-  /// For tests: the limits that every device has, whatever this one has.
+  /// For tests: uses only the limits that every device has.
   bool mask_to_floor = false;
-  /// For tests: copies through staging memory also where the host has the device's memory.
+  /// For tests: copies through staging memory even if the host shares the device's memory.
   bool force_staging = false;
 };
 
@@ -92,14 +92,14 @@ struct VulkanStatistics {
   uint64_t submissions = 0;  ///< one for a run, or several (VulkanOptions::submission_work)
   uint64_t waits = 0;        ///< for submissions; one for a run of one submission
   uint64_t dispatches = 0;
-  /// Copied from the host to the device and back; nothing is where they share memory.
+  /// Bytes copied from the host to the device and back; none if they share memory.
   uint64_t bytes_in = 0, bytes_out = 0;
   uint64_t memory_bytes = 0;  ///< of buffers that there are now
 };
 
 class VulkanBackendState;
 
-/// A device of Vulkan with its pipelines, which all sessions on it share. Must outlive the Programs
+/// A Vulkan device with its pipelines, which all sessions on it share. Must outlive the Programs
 /// that have run on it.
 class VulkanBackend {
  public:
@@ -118,24 +118,25 @@ class VulkanBackend {
   VulkanStatistics statistics() const;
 
   /// Writes the pipelines made so far to VulkanOptions::cache_folder, if they are not there yet.
-  /// The destructor does it, too; an app that may be killed calls it after its first run. An error
-  /// is also in cache_status().
+  /// The destructor does so, too; an app that may be killed should call it after its first run. An
+  /// error is also in cache_status().
   Status save_pipelines();
-  /// What went wrong last with a file in VulkanOptions::cache_folder; runs go on without it. It is
-  /// logged, too.
+  /// The last error with a file in VulkanOptions::cache_folder; runs go on without the file. It is
+  /// also logged.
   Status cache_status() const;
 
-  /// Sessions that are made from now on run nodes of this operator, by its name, on the fallback;
-  /// "" means all operators. kInvalidArgument: too many of them.
+  /// Makes sessions that are created from now on run this operator, given by its name, on the
+  /// fallback; "" means all operators. kInvalidArgument: too many operators are refused.
   Status refuse(const char* op);
   size_t refused_count() const;
   /// REQUIRES: i < refused_count(). Lives as long as the backend.
   const char* refused(size_t i) const;
 
-  /// Refuses the operators that keep_verdict noted for this bundle, by its Program::checksum(), on
-  /// this device, driver and build. False: there is no such file in VulkanOptions::cache_folder.
+  /// Refuses the operators that keep_verdict saved for this bundle, by its Program::checksum(), on
+  /// this device, driver and build. Returns false if VulkanOptions::cache_folder has no such file.
   bool recall_verdict(uint64_t bundle);
-  /// Notes what is refused now in VulkanOptions::cache_folder. An error is also in cache_status().
+  /// Saves the list of refused operators in VulkanOptions::cache_folder. An error is also in
+  /// cache_status().
   Status keep_verdict(uint64_t bundle);
 
  private:
@@ -143,11 +144,11 @@ class VulkanBackend {
   VulkanBackendState* state_ = nullptr;
 };
 
-/// Proves the device with the bundle's samples before anything else is run there. An operator whose
-/// result is wrong is refused from then on, and the samples run again; where it cannot be named,
-/// all operators are. A sample runs twice where all is right; nothing runs if the verdict of an
-/// earlier process was kept. `trusted` is what values are compared with: cpu_backend(). Errors are
-/// those of self_test for a method. Has to be called before sessions are made.
+/// Tests the device with the bundle's samples before anything else runs there. An operator with a
+/// wrong result is refused from then on, and the samples run again; if the operator cannot be
+/// named, all operators are refused. If all is right, each sample runs twice; nothing runs if an
+/// earlier process saved its verdict. `trusted`, such as cpu_backend(), gives the values to compare
+/// with. Errors are those of self_test for a method. Must be called before sessions are made.
 inline Status self_test(VulkanBackend* backend, const Program& program, const Backend* trusted) {
   if (backend->recall_verdict(program.checksum())) return {};
   SelfTestOptions options;

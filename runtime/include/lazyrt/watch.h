@@ -1,7 +1,7 @@
 #pragma once
 
-// What a session tells of its runs while they go on: any value that a node makes, and when each
-// step began and ended. For finding errors: a session without a watch does none of it.
+// What a session reports of its runs while they go on: any value that a node makes, and when each
+// step began and ended. For debugging: a session without a watch does none of it.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lazyrt {
 
 struct NodeInfo;
 
-/// A result of a node, where a run can be tapped. Texts live as long as the Program.
+/// A result of a node, which a run can hand out. Texts live as long as the Program.
 struct TapPoint {
   size_t variant = 0;  ///< of the method
   size_t node = 0;     ///< in the variant, in order of execution: the number that inspect shows
@@ -24,47 +24,48 @@ struct TapPoint {
   size_t repeat = 0;  ///< how many nodes before it in the variant have its op and module path
 };
 
-/// A name that stays the same as long as the program of the module does: "features.0/conv2d",
-/// "features.0/conv2d_1" for the second one there, "conv2d" in the root, "lstm/lstm:1" of the
-/// second result. Writes at most `room` bytes with the 0 at the end; answers the length of the
-/// whole name, as snprintf.
+/// A name that stays the same as long as the module's program does: "features.0/conv2d",
+/// "features.0/conv2d_1" for the second one there, "conv2d" in the root, "lstm/lstm:1" for the
+/// second result. Writes at most `room` bytes including the 0 at the end; returns the length of the
+/// whole name, as snprintf does.
 size_t tap_name(const TapPoint& point, char* text, size_t room);
 
-/// Whether `selector` means this point: its tap_name; "%12", the value with that id; "12", the
-/// results of the node with that number; a module path, everything made in that module and those
-/// inside it; or "*". "1@..." asks for the method's variant 1 only.
+/// Whether `selector` names this point. A selector is a tap_name; "%12", the value with that id;
+/// "12", the results of the node with that number; a module path, everything made in that module
+/// and those inside it; or "*". "1@..." names points in variant 1 of the method only.
 bool tap_matches(const TapPoint& point, std::string_view selector);
 
-/// A stretch of a run's time, on the thread that called run.
+/// A span of time within a run, on the thread that called run.
 struct RunSpan {
   enum class Kind : uint8_t {
     kRun,      ///< the whole of Session::run
     kBind,     ///< other shapes: plan, kernels, memory
-    kInputs,   ///< bound inputs and states are brought where they are read
-    kNode,     ///< a node, or the nodes of a segment of a device
+    kInputs,   ///< bound inputs and states are copied to where they are read
+    kNode,     ///< a node, or the nodes of a device's segment
     kCopy,     ///< a value between the host's memory and a device's
-    kOutputs,  ///< outputs are copied to where they are bound, and next values of states kept
+    kOutputs,  ///< outputs are copied to where they are bound, and states take their next values
   };
   Kind kind = Kind::kRun;
   uint64_t begin = 0;  ///< nanoseconds of a clock that never goes back
   uint64_t end = 0;
-  /// Of kNode (of a segment the first) and kCopy, else nullptr. Valid during the call.
+  /// For kNode (the first node of a segment) and kCopy, else nullptr. Valid during the call.
   const NodeInfo* node = nullptr;
   size_t nodes = 0;  ///< of kNode: how many ran
   bool ok = true;
 };
 
-/// Asked and told by the thread that makes, binds or runs the session, which waits. Any function
-/// may be nullptr. They must not use the session, nor throw.
+/// Callbacks of a session. The thread that makes, binds or runs the session calls them and waits
+/// for them. Any function may be nullptr. They must neither use the session nor throw.
 struct Watch {
   void* context = nullptr;
-  /// Whether a value is tapped; nullptr: all. Asked for each point while the session is made and
-  /// when it is bound to other shapes. Nodes of a device end their segment where they are tapped.
+  /// Whether a value is tapped; nullptr: all are. Called for each point when the session is made
+  /// and when it is bound to other shapes. A device's segment ends at a tapped node.
   bool (*wants)(void* context, const TapPoint& point) = nullptr;
-  /// The value, right after its node ran, before anything can overwrite it: on the host, where a
-  /// device made it as a copy. Valid during the call. Also in runs that fail later.
+  /// Receives the value right after its node ran, before anything can overwrite it; it is on the
+  /// host, as a copy if a device made it. Valid during the call. Also called in runs that fail
+  /// later.
   void (*take)(void* context, const TapPoint& point, const TensorView& value) = nullptr;
-  /// After it ended. Each segment of a device is waited for then.
+  /// Called after the span has ended. Each segment of a device is waited for then.
   void (*span)(void* context, const RunSpan& span) = nullptr;
 };
 

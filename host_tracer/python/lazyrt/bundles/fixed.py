@@ -43,13 +43,14 @@ def is_plain(value):
 
 
 def type_name(value):
-    """Where a value's class was defined and its name."""
+    """Where a value's class was defined, and the class's name."""
     cls = type(value)
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def same_type(described, given):
-    """Whether two names of classes (type_name) or functions are the same one; what is defined in __main__ may be imported under the script's name elsewhere."""
+    """Whether two names of classes (type_name) or functions mean the same one; what is defined in __main__ may be imported under the script's name
+    elsewhere."""
     for ours, other in ((described, given), (given, described)):
         module, _, name = ours.partition(".")
         if ours == other or module == "__main__" and other.endswith(f".{name}"):
@@ -58,7 +59,7 @@ def same_type(described, given):
 
 
 def canonical(described):
-    """Text that is the same for equal descriptions only."""
+    """A text that is equal only for equal descriptions."""
     return json.dumps(described, sort_keys=True, separators=(",", ":"))
 
 
@@ -107,7 +108,7 @@ def describe(value, path):
     if name in _OF_TORCH:
         return _fixed(name, str(value))
     if isinstance(value, getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", ())):
-        raise Opaque(path, "a module is no argument: make it a part of the exported module, or export a function that calls it")
+        raise Opaque(path, "a module cannot be an argument: make it a part of the exported module, or export a function that calls it")
     found = _describe_builtin(value, name, path)
     if found is None:
         raise Opaque(path, f"a {name} cannot be compared from call to call")
@@ -170,19 +171,19 @@ def _make_generic(described):
 
 
 def _named_of_torch(described):
-    """A dtype or device, where torch is loaded; else its name."""
+    """Returns a dtype or device if torch is loaded, else its name."""
     torch = sys.modules.get("torch")
     if torch is None or not described.get("type", "").startswith("torch."):
         return described["text"]
     if described["type"] == "torch.device":
         return torch.device(described["text"])
-    # The name comes from the file: nothing else that torch has under it is returned.
+    # The name comes from the file: only a dtype or device of torch under that name is returned.
     found = getattr(torch, described["text"].removeprefix("torch."), None)
     return found if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)) else described["text"]
 
 
 def size_of(items):
-    """A torch.Size, where torch is loaded; else a tuple."""
+    """Returns a torch.Size if torch is loaded, else a tuple."""
     torch = sys.modules.get("torch")
     return tuple(items) if torch is None else torch.Size(items)
 
@@ -193,7 +194,7 @@ _MAKERS = {"float": lambda described: float(described["text"]), "numpy.generic":
 
 
 def is_simple(value):
-    """Whether it is an object of a Python class all of whose content is in its attributes."""
+    """Whether it is an object of a Python class whose attributes are its whole content."""
     cls = type(value)
     if isinstance(value, (type, types.ModuleType, enum.Enum)) or cls is object:
         return False

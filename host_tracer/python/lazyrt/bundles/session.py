@@ -59,7 +59,7 @@ def _reopen(source: Any, limits: _Limits, settings: _Settings, info: dict[str, s
     """What was pickled."""
     program = _open(source, limits, settings)
     if program.info != info:
-        raise InputError(f"{source} is another bundle than when the program was pickled")
+        raise InputError(f"{source} has changed since the program was pickled")
     program._set_states(states)
     return program
 
@@ -97,7 +97,7 @@ class TensorInfo:
 
 
 def _join_variants(variants: Sequence[list[dict[str, Any]]]) -> list[TensorInfo]:
-    """One TensorInfo for each input or output from those of the variants."""
+    """Joins the infos of all variants into one TensorInfo for each input or output."""
     return [TensorInfo(same[0]["name"], same[0]["dtype"], same[0]["shape"], list(dict.fromkeys(v["shape"] for v in same)),
                        same[0].get("symbols", ())) for same in zip(*variants)]
 
@@ -333,7 +333,7 @@ def _is_torch(value: Any) -> bool:
 
 
 def _to_numpy(numpy: Any, info: TensorInfo, value: Any) -> Any:
-    """The array, of the input's dtype and shape; InputError where it is another."""
+    """Converts a value to an array of the input's dtype and shape; raises InputError if it has others."""
     if _is_torch(value):
         array = _torch_to_numpy(info, value)
         name = str(value.dtype).removeprefix("torch.")
@@ -385,7 +385,7 @@ def _finish_numpy(info: TensorInfo, array: Any) -> Any:
 def _refuse_autocast() -> None:
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "is_autocast_enabled") and torch.is_autocast_enabled("cpu"):  # or it is being imported
-        raise InputError("torch.autocast is on, under which the program would compute in another precision, and the bundle does not: call it under "
+        raise InputError("torch.autocast is on: the program would compute in another precision under it, but the bundle does not. Call it under "
                          "torch.autocast('cpu', enabled=False)")
 
 

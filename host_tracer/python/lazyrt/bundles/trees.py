@@ -35,8 +35,8 @@ class _Node:
 
 
 def flatten(value, name, is_tensor, names=None, arguments=False):
-    """Returns (description, [(name, tensor)]). Names are unique; `names` are taken already. Raises Opaque for what cannot be described. Of
-    arguments everything has to be comparable; of results, attributes of an object that becomes a Record may be left out."""
+    """Returns (description, [(name, tensor)]). Names are unique; `names` are already in use. Raises Opaque for values that cannot be described. In
+    arguments everything has to be comparable; in results, attributes of an object that becomes a Record may be left out."""
     leaves, taken = [], set() if names is None else names
 
     def visit(item, path, depth):
@@ -195,8 +195,8 @@ class Mismatch(Exception):
 
 
 def match(description, value, found, path="", arguments=False):
-    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested otherwise than described, or holds other
-    constants; a result's description may lack attributes of its objects."""
+    """Collects the tensors of a value in found[name]. Raises Mismatch where the value is nested differently than described, or holds other constants;
+    a result's description may lack attributes of its objects."""
     kind = description["kind"]
     if kind == "tensor":
         found[description["name"]] = value
@@ -307,7 +307,7 @@ def _copy_with(value, keys, items, put):
 
 
 def _put(made, key, item):
-    """Sets an attribute without calling a property of that name; in a dataclass that is a dict also the item."""
+    """Sets an attribute without calling a property of that name; in a dataclass that is also a dict, sets the item, too."""
     if isinstance(made, dict) and key in made:
         dict.__setitem__(made, key, item)
     held = getattr(made, "__dict__", None)

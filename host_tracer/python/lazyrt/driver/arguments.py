@@ -83,7 +83,7 @@ class Example:
 
 
 class ArgumentChanges:
-    """Detects changes of the objects among the arguments of a call."""
+    """Detects which objects among the arguments a call has changed."""
 
     def __init__(self, target, args, kwargs):
         self._given = [(parameter.name, value) for parameter, value, is_given in bind(target, args, kwargs) if is_given]
@@ -113,7 +113,8 @@ def _objects_in(result):
 
 
 def _snapshot(value):
-    """A snapshot of an argument, which differs when a container or object holds something else. The capture itself sees writes into tensors."""
+    """A snapshot of an argument, which differs from an earlier one if a container or object holds something else. The capture itself sees writes into
+    tensors."""
     try:
         described, leaves = trees.flatten(value, "", is_input, arguments=True)
     except Opaque as opaque:
@@ -137,7 +138,7 @@ def _describe_default(parameter):
 
 
 def _path_of(parameter):
-    """The first part of the paths of its inputs: its name, or nothing for **kwargs, whose items have names."""
+    """The first part of the paths of its inputs: the parameter's name, or nothing for **kwargs, whose items have names."""
     return "" if parameter.kind is _Parameter.VAR_KEYWORD else parameter.name
 
 

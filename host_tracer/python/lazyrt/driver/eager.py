@@ -133,7 +133,7 @@ class Eager:
 
 
 class _Lent:
-    """The module tables and tensors of the program before a row of calls on its own tensors; put_back() restores them."""
+    """Keeps the module tables and tensors of the program before a row of calls on its own tensors; put_back() restores them."""
 
     def __init__(self, program, tensors, contents):
         self._tables = [(table, dict(table.items())) for module in program.shell.modules() for table in (module._parameters, module._buffers)]

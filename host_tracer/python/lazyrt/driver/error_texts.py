@@ -23,7 +23,7 @@ def writes_in_script(error):
     return "TorchScript interpreter" in text and "INTERNAL ASSERT" in text and "unctionali" in text
 
 
-# Parts of their messages, about memory that a lazy tensor does not have, and what each means.
+# Parts of such messages, about memory that a lazy tensor does not have, and what each means.
 _UNCLEAR = {"on an invalid python storage": "the program asks for what lies in the memory of a tensor (untyped_storage), or for its address, which it does not have while it is "
                                             "captured: use the tensor's own values",
             "not 'LazyArray'": "the program reads the memory of an array of NumPy (memoryview, bytes, frombuffer), which a captured one does not have: use the array's own "

@@ -121,12 +121,12 @@ def example_of(program, args, kwargs):
 def _check_arguments(first, sample, which):
     """Raises ExportError if a sample has other arguments than the first; elements of tensors may differ."""
     if [name for name, _ in sample.inputs] != [name for name, _ in first.inputs]:
-        raise ExportError(f"{which} has other arguments than sample 0, or they are nested otherwise", "invalid argument")
+        raise ExportError(f"{which} has other arguments than sample 0, or they are nested differently", "invalid argument")
     if sample.parameters != first.parameters:
         before, now = first.fixed(), sample.fixed()
         other = next((name for name in {**before, **now} if before.get(name) != now.get(name)), "an argument")
-        raise ExportError(f"'{other}' is fixed, and {which} has another value of it than sample 0: a bundle has one value of an argument that is "
-                          "no tensor. Make a bundle for each", "invalid argument")
+        raise ExportError(f"'{other}' is fixed, and {which} has another value for it than sample 0: a bundle has one value for each argument that "
+                          f"is not a tensor. Export a bundle for each value", "invalid argument")
 
 
 # -------------------------------------------------------------------- captures
@@ -181,7 +181,7 @@ def _check_interfaces(steps):
         which = "a later call" if step.phase > 0 else f"sample {i}"
         _check_arguments(one, step.sample, which)
         if inside(step.run.description) != described:
-            raise ExportError(f"{which} has other results than sample 0, or they are nested otherwise", "invalid argument")
+            raise ExportError(f"{which} has other results than sample 0, or they are nested differently", "invalid argument")
 
 
 def _number_results(steps):

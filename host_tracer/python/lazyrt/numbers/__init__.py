@@ -1,1 +1,1 @@
-"""Numbers that leave the graph and know their way back; arrays of NumPy."""
+"""Numbers that were read on the host and can return to the graph; arrays of NumPy."""

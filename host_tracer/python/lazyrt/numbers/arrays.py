@@ -1,7 +1,6 @@
-"""Arrays of NumPy that a program sees while it is captured: a lazy tensor behind an array's face.
-
-Views, casts, sums and products, comparisons, torch.from_numpy and as_tensor stay in the graph. All else asks for the values, which is a sync of the whole
-array: exact for integers, and for floating ones a finding at the user's line. An array of values is read-only, because a write into it would be lost."""
+"""Arrays of NumPy that a program sees while it is captured: each is a lazy tensor with the interface of an array. Views, casts, sums and products,
+comparisons, torch.from_numpy and as_tensor stay in the graph. Everything else asks for the values, which is a sync of the whole array: exact for
+integers, and a finding at the user's line for floating ones. An array of values is read-only, because a write into it would be lost."""
 
 import numpy
 import torch
@@ -24,7 +23,7 @@ targets_of_writes: list = []  # arrays of NumPy that captured ones were written 
 
 
 class LazyArray:
-    """Passes for a numpy.ndarray; `tensor` is what it holds."""
+    """Acts as a numpy.ndarray; `tensor` is what it holds."""
 
     __slots__ = ("tensor", "is_number", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
@@ -64,7 +63,7 @@ class LazyArray:
         return array
 
     def _shown(self):
-        """The values for a text: a sync, unless it is for people."""
+        """The values for a text: a sync, unless the text is for people."""
         if Carrier._audience is None or not Carrier._audience.listens():
             return self.values()
         with torch._C.DisableTorchFunction():
@@ -84,7 +83,7 @@ class LazyArray:
         return numpy.array(values, dtype=dtype) if copy or dtype is not None and numpy.dtype(dtype) != self.dtype else values
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        """Operators whose other side is an array of NumPy are ours; other functions get the values."""
+        """Handles operators whose other side is an array of NumPy; other functions get the values."""
         name, out = _UFUNCS.get(ufunc), kwargs.get("out", ())
         targets_of_writes.extend(item for item in out if type(item) is numpy.ndarray)
         if any(type(item) is LazyArray for item in (*out, *(inputs[:1] if method == "at" else ()))):
@@ -119,14 +118,14 @@ class LazyArray:
         return self.values().__reduce_ex__(protocol)
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
-        """A copy of another dtype; of its own one, without `copy`, the array itself."""
+        """Returns a copy of another dtype; for its own dtype, without `copy`, the array itself."""
         wanted = numpy.dtype(dtype)
         if order != "K" or wanted.name not in _DTYPES or not wanted.isnative or not numpy.can_cast(self.dtype, wanted, casting):
             return self.values().astype(dtype, order, casting, subok, copy)
         return self if not copy and wanted == self.dtype else LazyArray(self.tensor.to(_DTYPES[wanted.name], copy=True))
 
     def reshape(self, *shape, **options):
-        """The same elements under another shape: a copy where no strides give it."""
+        """The same elements in another shape: a copy if no strides can express it."""
         if options or has_carriers(shape):
             return self.values().reshape(*with_plain(shape), **options)
         return LazyArray(self.tensor.reshape(*shape))
@@ -145,7 +144,7 @@ class LazyArray:
         return LazyArray(self.tensor.reshape(-1).clone()) if order == "C" else self.values().flatten(order)
 
     def ravel(self, order="C"):
-        """The elements in one dimension: a copy where no strides give it."""
+        """The elements in one dimension: a copy if no strides can express it."""
         return self.reshape(-1) if order == "C" else self.values().ravel(order)
 
     def fill(self, value):
@@ -153,7 +152,7 @@ class LazyArray:
 
 
 def _is_basic(key):
-    """Whether an index is made of numbers, slices that go forward, None and ... alone."""
+    """Whether an index consists only of numbers, slices that go forward, None and ... ."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if isinstance(part, slice):
@@ -186,7 +185,7 @@ def _reflected(name):
 
 
 def _common_type(compute, array, other, reflected):
-    """In which the two compute, as NumPy does; None where torch does not compute in it."""
+    """The type in which the two compute, as in NumPy; None if torch does not compute in it."""
     def one_of(value):
         if isinstance(value, Carrier):
             return 1 if type(value) is LazyInt else 1.0
@@ -218,7 +217,7 @@ def _operator(name, reflected):
 
 
 def _written(name):
-    """An operator in place: what it computes goes into the array as NumPy lets it."""
+    """An in-place operator: its result is written into the array as far as NumPy allows."""
     def method(self, other):
         made = getattr(self, f"__{name}__")(other)
         if not numpy.can_cast(made.dtype, self.dtype, "same_kind"):
@@ -241,7 +240,7 @@ for _name in ("neg", "pos", "abs", "invert", "bool", "int", "float", "index", "c
 
 
 def _beside_carrier(name, number, array, reflected):
-    """What an operator of Python gives for a number of the graph and an array of NumPy, or the other way round."""
+    """Applies a Python operator to a number of the graph and an array of NumPy, or the other way round."""
     if array.dtype.name not in _DTYPES or name not in _FOLLOWED:
         pair = (array, number._plain()) if reflected else (number._plain(), array)
         return operator_of(name)(*pair)
@@ -252,5 +251,5 @@ Carrier._beside_array = staticmethod(_beside_carrier)
 
 
 def from_numpy(array):
-    """torch.from_numpy, which calls no torch function, of captured arrays as well."""
+    """torch.from_numpy, which calls no torch function, for captured arrays as well."""
     return array.tensor if type(array) is LazyArray else torch.from_numpy(array)

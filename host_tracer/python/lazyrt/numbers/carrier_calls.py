@@ -1,4 +1,4 @@
-"""Calls of torch functions with carriers: as tensors where the function takes them, else as plain numbers."""
+"""Calls torch functions with carriers: as tensors if the function accepts them, else as plain numbers."""
 
 import torch
 
@@ -37,7 +37,7 @@ def with_plain(value):
 
 
 def _as_operand(number, tensors, name):
-    """The tensor that computes with others in the function as the plain number would: it has no say in the type of the result."""
+    """A tensor that computes with others in the function as the plain number would: it does not affect the type of the result."""
     floating = [t.dtype.to_real() for t in tensors if t.is_floating_point() or t.is_complex()]
     if isinstance(number, LazyFloat):
         if name in _PRODUCTS and floating and floating[0] in _HALVES and all(t.dim() for t in tensors):
@@ -50,7 +50,8 @@ def _as_operand(number, tensors, name):
 
 
 def _floating_type_of_its_own(result, tensors):
-    """The type of a function's result, where it is floating and none of the tensors', as of a division of whole numbers: it computes in that."""
+    """The type of a function's result if it is floating and none of the tensors has it, as in a division of integers: the function computes in that
+    type."""
     if not isinstance(result, torch.Tensor) or result.dtype in {t.dtype for t in tensors}:
         return None
     return result.dtype.to_real() if result.is_floating_point() or result.is_complex() else None
@@ -62,7 +63,7 @@ def _type_with(tensor, number):
 
 
 def call_with_carriers(func, args, kwargs, call):
-    """Calls a torch function with carriers as tensors, or as plain numbers where only those will do; call(func, args, kwargs) makes the calls."""
+    """Calls a torch function with carriers as tensors, or as plain numbers if it accepts only those; call(func, args, kwargs) makes the calls."""
     name = getattr(func, "__name__", "").strip("_")
     if name in _SPECIAL:
         return _SPECIAL[name](func, args, dict(kwargs), call)

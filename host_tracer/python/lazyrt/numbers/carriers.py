@@ -31,7 +31,7 @@ def carrier_of(tensor):
 
 
 def nested_carriers(tensor):
-    """Tensor.tolist(): the numbers are taken out of the graph's tensor when they are used."""
+    """Tensor.tolist(): each number stays in the graph until it is used."""
     kept = tensor.detach().clone()
     flat = kept.reshape(-1)
 
@@ -50,7 +50,7 @@ def nested_carriers(tensor):
 
 
 def _outside(method):
-    """Runs without torch functions being seen: what carriers compute is no call of the program's."""
+    """Runs a method without torch function modes: what carriers compute is not a call of the program."""
     @functools.wraps(method)
     def run(*args):
         with torch._C.DisableTorchFunction():
@@ -60,7 +60,7 @@ def _outside(method):
 
 
 class Carrier:
-    """What LazyInt and LazyFloat share. `_audience` is set while a capture runs: it knows which texts are for people."""
+    """The common part of LazyInt and LazyFloat. `_audience` is set while a capture runs: it knows which texts are for people."""
 
     _audience = None
     made: list = []  # weak references to all, for leaks.py
@@ -250,7 +250,7 @@ def _fits(value):
 
 
 def _known(value):
-    """What is guarded to be this number anyway, or no carrier; else None."""
+    """The plain number if it is guarded anyway, or if it is no carrier; else None."""
     return value._known if isinstance(value, Carrier) else value
 
 
@@ -259,7 +259,7 @@ def plain(value):
 
 
 def _whole_tensor(a, b):
-    """A whole number as a tensor, for functions that want one first."""
+    """An integer as a tensor, for functions that require a tensor first."""
     return a._tensor if isinstance(a, Carrier) else torch.full_like(b._tensor, int(a))
 
 
@@ -271,7 +271,7 @@ def _real_tensor(a, b):
 
 
 def _truth(tensor):
-    """The truth of a lazy tensor leaves the graph, unless it only decides whether something is shown to people."""
+    """Reads the truth of a lazy tensor on the host, unless it only decides whether something is shown to people."""
     if Carrier._audience is not None and Carrier._audience.is_asked():
         return bool(_tracer.peek(tensor).item())
     return bool(tensor)
@@ -279,7 +279,7 @@ def _truth(tensor):
 
 @_outside
 def _compare(compare, a, b):
-    """Python's answer, as a truth value that leaves the graph. `a` is a carrier."""
+    """Python's result of a comparison, as a truth value that is read on the host. `a` is a carrier."""
     a._asked += 1
     if _is_whole(a) and a._asked > _MOST_QUESTIONS:
         a._plain()
@@ -302,7 +302,7 @@ def _comparison(compare):
 
 
 def best_of(given, compare):
-    """The first of the numbers than which no later one is better; None where they are not all ints or all floats."""
+    """The first of the numbers than which no later one is better; None unless all are ints or all are floats."""
     whole = _is_whole(given[0])
     if not all(_is_number(n) and type(n) is not bool and _is_whole(n) == whole and _fits(n) for n in given):
         return None
@@ -317,7 +317,7 @@ def best_of(given, compare):
 
 
 def _not_zero(value):
-    """Whether a divisor is not zero: a check, for Python raises otherwise."""
+    """Checks that a divisor is not zero, because Python raises otherwise."""
     if _known(value) is not None:
         return _known(value) != 0
     with statements.expecting("a divisor is not zero"):
@@ -325,7 +325,7 @@ def _not_zero(value):
 
 
 def _checked(function):
-    """Products and powers of whole numbers are checked to be small enough."""
+    """Makes products and powers of integers check that they are small enough."""
     def compute(a, b):
         _tracer.require(torch.as_tensor(function(_real_tensor(a, b), _real(b))).abs() < _LARGE, "a whole number is less than 2**62")
         return function(_integer(a), _integer(b))
@@ -370,7 +370,7 @@ def operator_of(name):
 
 @_outside
 def _compute(name, a, b):
-    """The result of a Python operator: a carrier; a plain number where only numbers will do; NotImplemented."""
+    """The result of a Python operator: a carrier; a plain number if only numbers are possible; NotImplemented."""
     function = operator_of(name)
     if name in _DIVISIONS and not _not_zero(b):
         return function(plain(a), plain(b))  # raises what Python raises

@@ -1,5 +1,5 @@
-"""Numbers of the program are followed by carriers, as long as the program works with them: where it fails, it is captured again with plain numbers, each
-under its exact guard."""
+"""Follows numbers of the program by carriers for as long as the program works with them. If that fails, the program is captured again with plain
+numbers, each under its exact guard."""
 
 import collections
 import contextlib
@@ -23,7 +23,7 @@ _GROWING = (math.exp, math.expm1, math.sinh, math.cosh)
 
 
 class Numbers:
-    """What one capture does with numbers: whether they are `followed`, whether they select in indices, whether any was `used`."""
+    """How one capture treats numbers: whether they are `followed`, whether they select in indices, whether any was `used`."""
 
     def __init__(self, followed=True, selects=True):
         self.followed, self.selects = followed, selects
@@ -49,7 +49,7 @@ class Numbers:
 
 
 def _best_of(function, compare):
-    """max or min: of numbers of one kind the result stays in the graph, in the order of Python's own comparisons."""
+    """max or min: for numbers of one kind the result stays in the graph; ties are resolved as in Python."""
     @functools.wraps(function)
     def call(*args, **kwargs):
         if kwargs or len(args) == 1 and type(args[0]) not in (list, tuple, collections.deque):
@@ -62,7 +62,7 @@ def _best_of(function, compare):
 
 
 def _of_carriers(function, compute):
-    """A function of math that carriers go through. Where it raises, the check is that the other side is taken."""
+    """A function of math that accepts carriers. Whether it raises is checked at run time."""
     @functools.wraps(function)
     def call(*args):
         if len(args) != 1 or not isinstance(args[0], Carrier):
@@ -85,7 +85,7 @@ _OF_CARRIERS = {function: _of_carriers(function, compute) for function, compute 
 
 
 def capture_following_numbers(request, run, note):
-    """The trace of `run` (the program as capture calls it), with its numbers followed where that works; note(text) goes into the report."""
+    """Returns the trace of `run` (the program as capture calls it), with its numbers followed if that works; note(text) adds to the report."""
     try:
         return _following(request, run, note, Numbers())
     except SelectionsMatter:

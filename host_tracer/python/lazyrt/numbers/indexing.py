@@ -1,7 +1,5 @@
-"""x[i] and x[i] = v where i is a whole number of the graph: index_select and index_copy_ in place of a number that leaves.
-
-What eager gives there is a view. A selection is none; so a program that goes on to write into one of the two is captured anew, with
-numbers that leave."""
+"""x[i] and x[i] = v where i is an integer of the graph: index_select and index_copy_ replace a number read on the host. Eager returns a view there,
+but a selection is a copy; so a program that later writes into one of the two is captured again, with numbers read on the host."""
 
 import sys
 import weakref
@@ -16,7 +14,7 @@ _PARTS = (int, slice, type(None), type(Ellipsis))
 
 
 class SelectionsMatter(Exception):
-    """The program writes into what it has selected by a number of the graph, or into what it has selected from."""
+    """The program writes into a selection made by a number of the graph, or into the tensor that it was selected from."""
 
 
 def _is_number(part):
@@ -31,7 +29,7 @@ def _is_plain(part):
 
 
 def parts_of(index):
-    """The parts of an index in which numbers of the graph stand beside plain ones; None of any other index."""
+    """The parts of an index that contains numbers of the graph beside plain ones; None for any other index."""
     parts = index if type(index) is tuple else (index,)
     if not any(map(_is_number, parts)) or not all(_is_number(part) or _is_plain(part) for part in parts):
         return None
@@ -59,7 +57,7 @@ def _open(tensor, parts):
 
 
 def _place(number, size):
-    """The number as an index tensor, counted from the front; what lies before it becomes `size`, which is none either."""
+    """The number as an index tensor, counted from the front; a position before the first becomes `size`, which is out of range, too."""
     number = number._tensor if type(number) is LazyInt else number.to(torch.int64)
     from_end = torch.where(number < -size, size, number + size)
     return torch.where(number < 0, from_end, number).reshape(1)
@@ -95,14 +93,14 @@ def _goes_forward(part):
 
 
 def bounded_parts(index):
-    """The parts of a plain index that bounds some dimension, as x[:, :n] does; None of any other."""
+    """The parts of a plain index that bounds some dimension, as x[:, :n] does; None for any other."""
     parts = index if type(index) is tuple else (index,)
     bounds = any(type(part) is slice and (part.start, part.stop) != (None, None) for part in parts)
     return parts if bounds and all(_is_plain(part) and _goes_forward(part) for part in parts) else None
 
 
 def sliced(tensor, parts):
-    """tensor[parts] with a slice for each one that is bounded: torch leaves out those that take all, which depends on sizes."""
+    """tensor[parts] with a slice for each bounded part: torch omits slices that take everything, which depends on sizes."""
     dim, result = 0, tensor
     for part in parts:
         if part is Ellipsis:
@@ -128,7 +126,7 @@ class _Selection:
         self._versions = base._version, result._version
 
     def hold(self):
-        """Whether somebody has the result, which is kept from now on."""
+        """Whether somebody still holds the result, which is kept alive from now on."""
         self._held = self._result()
         return self._held is not None
 
@@ -153,16 +151,16 @@ class Selections:
         self._made.append(_Selection(base, parts, result))
 
     def before_write(self):
-        """Selections that nobody has any more are not affected by a write."""
+        """Drops selections that nobody holds any more: a write does not affect them."""
         self._made = [made for made in self._made if made.hold()]
 
     def put_back(self, base, parts, value):
-        """A selection that is written where it was selected, as in x[i] += 1, is over."""
+        """Ends a selection that is written back to where it was selected, as in x[i] += 1."""
         self._made = [made for made in self._made if not made.is_result(value, base, parts)]
         self.before_write()
 
     def keep(self, tensors):
-        """These outlive the run: a selection among them would be a view."""
+        """Checks the tensors that outlive the run: a selection among them would be a view."""
         kept = {_tracer.memory_of(tensor) for tensor in tensors if is_lazy(tensor)}
         self._matter |= any(made.memory() in kept for made in self._made)
         self.check()

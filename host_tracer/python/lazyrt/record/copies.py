@@ -1,7 +1,6 @@
-"""Calls that copy or return a view, as their operand lies in memory: contiguous, reshape, to and their like.
-
-Lazy tensors are contiguous whatever was done to them, so that such calls return views where eager's may copy. Where memory that they share is written
-afterwards, eager is asked which of these calls copy, and the program is captured anew with copies there."""
+"""Calls that copy or return a view, depending on their operand's layout: contiguous, reshape, to and the like. Lazy tensors are always contiguous, so
+such calls return views where eager's may copy. If the shared memory is written afterwards, eager is asked which of these calls copy, and the program
+is captured again with copies there."""
 
 import collections
 import sys
@@ -15,13 +14,13 @@ from lazyrt.record.tensors import is_lazy, is_ours
 
 _Tensor = torch.Tensor
 _MAY_COPY = {getattr(owner, name) for name in ("contiguous", "reshape", "reshape_as", "flatten", "ravel", "to") for owner in (_Tensor, torch) if hasattr(owner, name)}
-# What functionalization takes for copies, and eager returns views for.
+# Calls that functionalization treats as copies, although eager returns views.
 VIEWS_FOR = {torch.unsafe_chunk: torch.chunk, _Tensor.unsafe_chunk: torch.chunk, torch.unsafe_split: torch.split, _Tensor.unsafe_split: torch.split,
              torch.unsafe_split_with_sizes: torch.split_with_sizes, _Tensor.unsafe_split_with_sizes: torch.split_with_sizes}
 
 
 class _Keys:
-    """Names the calls of one run: by function and line, and how often it was there before."""
+    """Names the calls of one run: by function and line, and by how often that line was reached before."""
 
     def __init__(self):
         self._counts = collections.Counter()
@@ -54,7 +53,7 @@ class _CopiesOfEager(TorchFunctionMode):
 
 
 class Copies:
-    """Of the runs of one capture. `copied`: keys of calls whose results are copies, as eager's are."""
+    """The copies in the runs of one capture. `copied`: keys of calls whose results are copies, as in eager."""
 
     def __init__(self, copied=frozenset()):
         self._copied = copied
@@ -84,7 +83,7 @@ class Copies:
 
 
 def _memory_of(tensor):
-    """None for what has no memory of its own, as sparse tensors."""
+    """None for a tensor without memory of its own, such as a sparse one."""
     tensor = unwrapped(tensor)
     try:
         return (_tracer.memory_of(tensor) if is_lazy(tensor) else tensor.untyped_storage().data_ptr()) or None
@@ -97,7 +96,7 @@ def _writes_into(tensor):
 
 
 def capture_with_copies(run, capture, eager):
-    """What capture() returns of `run`, the program as capture calls it; eager(mode) runs it in eager under a mode and may raise."""
+    """Returns what capture() returns for `run`, the program as capture calls it; eager(mode) runs it in eager under a mode and may raise."""
     run.copies = Copies()
     trace = capture()
     done = run.copies

@@ -1,7 +1,6 @@
-"""What torch.nn's transformers compute in eval mode without autograd: by calls of their own, which differ from the modules' code.
-
-nn.TransformerEncoder gives zeros at padded places where each row's padding lies at its end; attention that sees no key is NaN, not 0; a mask of
-numbers hides wherever it is not 0. During a capture the modules take these paths, too; record/fast_paths.h records their calls."""
+"""What torch.nn's transformers compute in eval mode without autograd, by calls that differ from the modules' code. nn.TransformerEncoder gives zeros
+at padded places if each row's padding lies at its end; attention that sees no key is NaN, not 0; a mask of numbers hides wherever it is not 0. During
+a capture the modules take these paths, too; record/fast_paths.h records their calls."""
 
 import contextlib
 import sys

@@ -8,8 +8,8 @@ _BY_VALUE = ("addcmul", "addcdiv", "addcmul_", "addcdiv_")  # a single call take
 
 
 def each_of(func, args):
-    """run(call, args, kwargs) that makes the single calls by call(function, args, kwargs) and gives what `func` gives; None where it is no
-    function for lists, or there is none for one tensor."""
+    """Returns run(call, args, kwargs), which makes one call per tensor by call(function, args, kwargs) and returns what `func` returns; None if func
+    is not a function on lists, or has no counterpart for one tensor."""
     name = getattr(func, "__name__", "")
     if not name.startswith(_PREFIX) or not args or not isinstance(args[0], (list, tuple)):
         return None

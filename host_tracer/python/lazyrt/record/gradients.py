@@ -15,7 +15,7 @@ def are_missing(error):
 
 
 def refuse_hooks(parameters, variables):
-    """Raises Error for a parameter, or another tensor of the program's own, with hooks: the one in the graph, which takes its place, has none."""
+    """Raises Error if a parameter, or another tensor of the program, has hooks: the tensor of the graph that replaces it has none."""
     for name, tensor in (*((f"parameter '{name}'", parameter) for name, parameter in parameters.items()), *(("a tensor", t) for t in variables)):
         if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None) or _tracer.accumulator_has_hooks(tensor):
             raise Error(f"the program takes gradients, and {name} has a hook (register_hook), which the capture does not run: do in the program "

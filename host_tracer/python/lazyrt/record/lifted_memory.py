@@ -1,4 +1,4 @@
-"""CPU memory that lazy values were written into: from then on it is a tensor of the graph."""
+"""CPU memory into which lazy values were written: from then on it is a tensor of the graph."""
 
 import torch
 
@@ -39,7 +39,8 @@ class LiftedMemory:
             return tensor
         base, lifted = known
         if tensor.dtype != base.dtype:
-            raise Error(f"the model has memory that it writes computed values into as {base.dtype} and as {tensor.dtype}: convert values, or write into a clone()",
+            raise Error(f"the model writes computed values into memory that it has both as {base.dtype} and as {tensor.dtype}: convert values, or "
+                        f"write into a clone()",
                         "unsupported")
         same = tensor.shape == base.shape and tensor.stride() == base.stride()
         if same and tensor.storage_offset() == base.storage_offset():
@@ -47,9 +48,10 @@ class LiftedMemory:
         return lifted.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - base.storage_offset())
 
     def _refuse_overlap(self, storage):
-        """A part of lifted memory that begins elsewhere is not known by its address."""
+        """Lifted memory is found by its first address: a part of it that begins elsewhere would be missed."""
         begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
         for address, (base, _) in self.lifted.items():
             if begin < address + base.untyped_storage().nbytes() and address < end and begin != address:
-                raise Error("the model writes computed values into memory of which it has a part as a tensor of its own (by NumPy or DLPack): make it a view, whole[4:]",
+                raise Error("the model writes computed values into memory, and a part of this memory is a separate tensor (by NumPy or DLPack): "
+                            "make that part a view, whole[4:]",
                             "unsupported")

@@ -46,13 +46,13 @@ def _wrapped(_):
 
 
 def load():
-    """Imports what the kernels import when they are called first. What that changes (filters of warnings, loggers) is no doing of the program."""
+    """Imports what the kernels import on their first call. The program is not blamed for what that changes (warning filters, loggers)."""
     import torch.fx.experimental.symbolic_shapes  # noqa: F401  and with it sympy
 
 
 @contextlib.contextmanager
 def without_dynamo():
-    """While active, such kernels are called as they are, where torch._dynamo is not loaded already."""
+    """While active, such kernels are called directly, unless torch._dynamo is loaded already."""
     if "torch._dynamo" in sys.modules:
         yield
         return

@@ -23,16 +23,16 @@ from lazyrt.record.lifted_memory import LiftedMemory
 from lazyrt.record.tensors import CPU, LAZY, is_lazy, is_ours, is_write, tensors_in
 
 _Tensor = torch.Tensor
-# Lazy, so that the report can name them: those of numbers alone, and those that may take tensors.
+# These are lazy so that the report can name them: those that take only numbers, and those that may take tensors.
 _DRAWS = {torch.rand, torch.randn, torch.randint, torch.randperm}
-# What sizes go into. Of CPU tensors the bundle would have the contents at one size.
+# Functions that take sizes. If their results were CPU tensors, the bundle would hold the contents for one size.
 _FACTORIES = {torch.arange, torch.linspace, torch.logspace, torch.zeros, torch.ones, torch.full, torch.empty, torch.eye, torch.tril_indices, torch.triu_indices,
               torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window, torch.fft.fftfreq,
               torch.fft.rfftfreq}
 _DRAWS_OF_TENSORS = (torch.normal, torch.multinomial, torch.bernoulli, torch.poisson, torch.rand_like, torch.randn_like, torch.randint_like,
                      _Tensor.multinomial, _Tensor.bernoulli)
 _DRAWS_LIKE = (torch.rand_like, torch.randn_like, torch.randint_like)
-# They compare the devices of their operands themselves, or get lost in ATen's functionalization where those differ.
+# They compare the devices of their operands themselves, or fail in ATen's functionalization if these differ.
 _ON_ONE_DEVICE = (torch.cdist, torch.cosine_similarity, torch.gradient, torch.linalg.multi_dot, torch.chain_matmul, torch.lstm_cell, torch.gru_cell,
                   torch.rnn_tanh_cell, torch.rnn_relu_cell, torch.take_along_dim, _Tensor.take_along_dim, torch.quantile, torch.nanquantile, _Tensor.quantile,
                   _Tensor.nanquantile, torch.stft, torch.istft, _Tensor.stft, _Tensor.istft)
@@ -63,10 +63,9 @@ def _map(value, fn):
 
 
 class CaptureMode(TorchFunctionMode):
-    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers and copies; `kept` are the lazy tensors that outlive the
-    call; `draws` looks at each call (see draws.py);
-    note_made(tensor) is told of what calls make; `any_size`: one of several captures at other sizes, which keep what does nothing at some;
-    `follows_factories`: what they make is lazy."""
+    """Active while the program runs on lazy tensors. `run`: the LazyRun, for its numbers and copies; `kept`: lazy tensors that outlive the call;
+    `draws` sees each call (see draws.py); note_made(tensor) is called with what calls make; `any_size`: this is one of several captures at other
+    sizes, which keep calls that do nothing at some; `follows_factories`: tensors made by factories are lazy."""
 
     def __init__(self, run, kept, draws, note_made, any_size, follows_factories):
         super().__init__()
@@ -85,7 +84,7 @@ class CaptureMode(TorchFunctionMode):
         self.missing_gradients = None  # the error of a gradient that was asked for where none are recorded
 
     def let_go(self):
-        """Ends the cycle of its own methods, by which its tensors would live until the garbage is collected."""
+        """Breaks the reference cycle through its own methods, which would keep its tensors alive until the next garbage collection."""
         self._handlers = {}
 
     def outlive(self, tensors):
@@ -140,7 +139,7 @@ class CaptureMode(TorchFunctionMode):
 
     @staticmethod
     def _refuse_modes(func, args, kwargs):
-        """Modes under which eager computes otherwise than the capture sees."""
+        """Refuses modes under which eager computes something else than the capture sees."""
         floating = torch.is_autocast_enabled("cpu") and any(is_lazy(t) and t.is_floating_point() for t in _tensors_in((*args, *kwargs.values())))
         if floating and getattr(func, "__name__", "") != "__get__":
             raise Error(f"the model computes under torch.autocast ({func.__name__}): the capture does not see its casts. Export the model without "
@@ -172,7 +171,7 @@ class CaptureMode(TorchFunctionMode):
         return self._call(func, *self._lazy_operands(args, kwargs))
 
     def _lift_targets(self, func, args, kwargs):
-        """A CPU tensor that is written with lazy values becomes lazy, for all later uses."""
+        """Lifts a CPU tensor that is written with lazy values, for all later uses."""
         out = kwargs.get("out")
         targets = [out] if out is not None else args[:1]
         sources = [*_tensors_in(args), *_tensors_in(kwargs.values())]
@@ -183,12 +182,12 @@ class CaptureMode(TorchFunctionMode):
                 raise Error(f"the model writes into several tensors by one call ({name}{', out=' if out is not None else ''}): {how}", "unsupported")
             for target in _tensors_in(targets):
                 if out is not None and not target.numel():
-                    raise Error("the model lets a function make an empty tensor as large as its result (out=): use what the function returns, without out", "unsupported")
+                    raise Error("the model gives a function an empty tensor to resize (out=): use what the function returns, without out", "unsupported")
                 if not is_lazy(target):
                     self._memory.lift(target)
 
     def _lift_variables(self, args, kwargs):
-        """What the program made on the CPU and wants the gradient of."""
+        """Lifts tensors that the program made on the CPU and wants gradients of."""
         for tensor in _tensors_in((*args, *kwargs.values())):
             if not is_lazy(tensor) and tensor.requires_grad and tensor.is_leaf:
                 self.variables.append(tensor)
@@ -196,7 +195,7 @@ class CaptureMode(TorchFunctionMode):
                 self.current(tensor).requires_grad_()
 
     def current(self, tensor):
-        """What the program has of a tensor by now: its lifted form where it was written with lazy values."""
+        """The current form of a tensor of the program: the lifted one if it was written with lazy values."""
         return self._memory.current(tensor)
 
     # ---------------------------------------------------------------- single functions
@@ -236,7 +235,7 @@ class CaptureMode(TorchFunctionMode):
         }
 
     def _product(self, func, args, kwargs):
-        """By a sparse matrix, where that is what stands first."""
+        """Multiplies by a sparse matrix if the first operand is one."""
         if len(args) == 2 and not kwargs and sparse_products.can_multiply(args[0], self.current(args[1])):
             return sparse_products.product(args[0], self.current(args[1]))
         return self._call(func, args, kwargs)
@@ -248,7 +247,7 @@ class CaptureMode(TorchFunctionMode):
         return self._call(func, args, kwargs)
 
     def _backward(self, func, args, kwargs):
-        """A program that catches the error, too, is captured again with autograd on."""
+        """Records that gradients are needed: a program that catches the error is also captured again with autograd on."""
         self.takes_gradients = True
         self._lift_variables(args, kwargs)
         try:
@@ -272,7 +271,8 @@ class CaptureMode(TorchFunctionMode):
         return data
 
     def _set_data(self, func, args, kwargs):
-        """t.data = value of a tensor that outlives the call: it lies in the value's memory then; nothing where that is its own (module.to(dtype))."""
+        """t.data = value for a tensor that outlives the call: it then shares the value's memory; nothing to do if only the value uses that memory
+        (module.to(dtype))."""
         tensor, value = args
         if id(tensor) not in self._kept:
             return func(*args, **kwargs)
@@ -286,7 +286,7 @@ class CaptureMode(TorchFunctionMode):
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             raise Error("the model gives a tensor that it keeps another shape or dtype by .data = ...: replace the tensor itself", "unsupported")
         if _tracer.memory_of(value) in map(_tracer.memory_of, self._kept.values()):
-            raise Error("the model makes two tensors that it keeps one by .data = ...: copy the values, a.data.copy_(b)", "unsupported")
+            raise Error("the model makes two of its tensors share memory by .data = ...: copy the values instead, a.data.copy_(b)", "unsupported")
         with torch.no_grad():
             tensor.set_(value.detach())
         return None
@@ -325,7 +325,7 @@ class CaptureMode(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def _type(self, func, args, kwargs):
-        """The name of its type, or a cast to what such a name says."""
+        """Returns the name of the tensor's type, or casts to the type that such a name means."""
         tensor, wanted = args[0], (*args[1:], *kwargs.values())
         if not is_lazy(tensor):
             return func(*args, **kwargs)
@@ -335,7 +335,7 @@ class CaptureMode(TorchFunctionMode):
         return tensor.to(dtype)
 
     def _device(self, tensor):
-        """The CPU, but for a checkpoint: it notes devices in the call, where no mode is active, and compares them in the backward pass."""
+        """Returns the CPU, except to a checkpoint: it notes devices in the call, where no mode is active, and compares them in the backward pass."""
         by_checkpoint = self._frame.f_code is private_names.checkpoint_devices
         return CPU if is_lazy(tensor) and not by_checkpoint else tensor.device
 
@@ -371,7 +371,7 @@ class CaptureMode(TorchFunctionMode):
         return tensor.detach().to("cpu") if is_lazy(tensor) else tensor.detach()
 
     def _shown(self, tensor):
-        """The value without a sync, if people alone read it; else the tensor."""
+        """Returns the value without a sync if only people read it; else the tensor."""
         tensor = self.current(tensor)
         return _tracer.peek(tensor.detach()) if is_lazy(tensor) and self._numbers.audience.listens() else tensor
 
@@ -393,7 +393,7 @@ class CaptureMode(TorchFunctionMode):
         return self._numbers.followed and tensor.dtype is not torch.bool and not tensor.is_complex()
 
     def _bool(self, func, args, kwargs):
-        """A guard on the truth, not on the number."""
+        """bool(t): a guard on the truth, not on the number."""
         tensor = args[0]
         if is_lazy(tensor) and tensor.dtype != torch.bool and tensor.numel() == 1:
             tensor = tensor != 0
@@ -402,7 +402,7 @@ class CaptureMode(TorchFunctionMode):
         return func(tensor)
 
     def _int(self, func, args, kwargs):
-        """A guard on the integer, not on the fraction."""
+        """int(t): a guard on the integer, not on the fraction."""
         tensor = self.current(args[0])
         if not is_lazy(tensor) or func is not _Tensor.__int__:
             return func(tensor)

@@ -12,12 +12,12 @@ checkpoint_devices = torch.utils.checkpoint._default_meta_extractor.__code__  # 
 
 
 def dispatch_modes():
-    """The active TorchDispatchModes, innermost last: without it a program under one would be captured wrongly."""
+    """The active TorchDispatchModes, innermost last: without it, a program under one of them would be captured wrongly."""
     return [torch._C._get_dispatch_stack_at(i) for i in range(torch._C._len_torch_dispatch_stack())]
 
 
 def unwrapped(tensor):
-    """What vmap, grad and the like of torch.func have wrapped: without it writes behind such a wrapper would not be seen."""
+    """The tensor inside wrappers of torch.func (vmap, grad and the like): without it, writes through such a wrapper would not be seen."""
     while _functorch.is_batchedtensor(tensor) or _functorch.is_gradtrackingtensor(tensor):
         tensor = _functorch.get_unwrapped(tensor)
     return tensor

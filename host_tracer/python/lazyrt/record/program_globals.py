@@ -1,4 +1,4 @@
-"""Other functions in the globals of the program's own modules, for a while: nothing of the process is replaced for other code."""
+"""Replaces functions in the globals of the program's own modules for a while; other code of the process is not affected."""
 
 import contextlib
 import functools

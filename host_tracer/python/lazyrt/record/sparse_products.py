@@ -12,7 +12,7 @@ SUMS = (torch.addmm, torch.sspaddmm, torch.sparse.addmm, _Tensor.addmm)
 
 
 def is_sparse(value):
-    """Whether it is a tensor of a layout that no graph has."""
+    """Whether it is a tensor with a layout that graphs do not support."""
     return isinstance(value, _Tensor) and value.layout in _LAYOUTS
 
 

@@ -1,5 +1,5 @@
-"""What the program's source says of a value that is read on the host: whether it only becomes a text for people, and whether the program raises where it is
-another one. It goes by the lines that run; when in doubt the answer is no."""
+"""What the program's source says about a value that is read on the host: whether it only becomes a text for people, and whether the program raises
+for another value. It looks at the lines that run; in doubt the answer is no."""
 
 import ast
 import builtins
@@ -17,7 +17,7 @@ from lazyrt.state.code_names import of_a_library
 
 _PLUMBING = ("torch._tensor", "torch._tensor_str", "torch.overrides", "torch.utils._device")
 _LOG_METHODS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
-# Calls that change nothing, in the arguments of what shows people something.
+# Calls without side effects that may stand in the arguments of what shows people something.
 _PURE = {"item", "tolist", "mean", "sum", "max", "min", "std", "norm", "abs", "isnan", "isinf", "isfinite", "any", "all", "detach", "cpu", "numpy", "format", "join", "str",
          "repr", "float", "int", "bool", "round", "len", "size", "dim", "numel"}
 _QUIET_CONTEXTS = {"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast", "device", "profile", "record_function"}
@@ -48,7 +48,7 @@ def _around_frame(frame):
 
 
 def _statement_of(frame):
-    """The statement that runs; None where its source is not known, or several stand in one line."""
+    """The statement that runs; None if its source is not known, or if several statements share a line."""
     found = _around_frame(frame)
     alone = found and sum(node.lineno == found[0].lineno and node.end_lineno == found[0].end_lineno for node in found) == 1
     return found[0] if alone else None
@@ -59,7 +59,7 @@ def _module_of(frame):
 
 
 def _program_frame():
-    """The innermost frame of the program or a library, not of what stands between it and the graph."""
+    """The innermost frame of the program or a library, not of the code between it and the graph."""
     frame = sys._getframe(1)
     while frame is not None and (is_ours(frame) or _module_of(frame) in _PLUMBING):
         frame = frame.f_back
@@ -98,7 +98,7 @@ class Audience:
         return frame is not None and (by_logging or self._shows(frame, _statement_of(frame))) and self._note(frame)
 
     def is_asked(self):
-        """Whether a truth value that leaves here only decides if something is shown: `if n % 100 == 0: print(n)`."""
+        """Whether a truth value that is read here only decides if something is shown: `if n % 100 == 0: print(n)`."""
         frame = _program_frame()
         found = _around_frame(frame) if frame is not None else ()
         statement = next((node for node in found if isinstance(node, ast.If) and node.test.lineno <= frame.f_lineno <= node.test.end_lineno), None)
@@ -125,7 +125,7 @@ class Audience:
 
 
 def _is_pure(node):
-    """Whether the expression calls nothing that may keep what it gets."""
+    """Whether the expression calls nothing that may keep its arguments."""
     for part in ast.walk(node):
         if isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
             return False
@@ -142,7 +142,7 @@ _expected: list = []
 
 @contextlib.contextmanager
 def expecting(text):
-    """While active, Python itself raises on the other value of a truth value that leaves: that is the text of the check."""
+    """While active, Python itself raises on the other value of a truth value that is read: that is the text of the check."""
     _expected.append(text)
     try:
         yield
@@ -151,7 +151,7 @@ def expecting(text):
 
 
 def check_of(seen):
-    """The text of what the program checks by the truth value `seen` that leaves here, if it raises on the other one; else ""."""
+    """The text of what the program checks with the truth value `seen` that is read here, if it raises on the other value; else ""."""
     frame = _program_frame()
     if frame is None or _is_caught(frame):
         return ""
@@ -162,7 +162,7 @@ def check_of(seen):
 
 
 def _assertion(frame):
-    """(test, the truth value with which the program goes on) of a statement that raises; (None, None) of others."""
+    """(test, the truth value with which the program continues) for a statement that raises; (None, None) for others."""
     for statement in _around_frame(frame)[:2]:  # of an `if` the line may be in one with its body
         if isinstance(statement, ast.Assert):
             return statement.test, True
@@ -178,7 +178,7 @@ def _assertion(frame):
 
 
 def _decides(frame, test, wanted, seen):
-    """Whether the other truth value of any part of the test that is asked for the graph's makes it fail."""
+    """Whether the test fails with the other truth value of any part of it that reads the graph's."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _decides(frame, test.operand, not wanted, seen)
     if isinstance(test, ast.BoolOp):
@@ -189,7 +189,7 @@ def _decides(frame, test, wanted, seen):
 
 
 def _holds_others(frame, node):
-    """Whether it is a container, whose comparison asks for the truth of each pair of items."""
+    """Whether it is a container, whose comparison reads the truth of each pair of items."""
     return isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set)) or isinstance(_value_of(frame, node), (tuple, list, dict, set))
 
 
@@ -200,7 +200,7 @@ def _text(test, wanted):
 
 
 def is_caught():
-    """Whether the program may go on where it is now after an error of one of torch's operators."""
+    """Whether the program may continue after an error that one of torch's operators raises here."""
     frame = _program_frame()
     return frame is not None and _is_caught(frame)
 

@@ -1,4 +1,4 @@
-"""What a tensor is to a capture, and what a call does to its first argument."""
+"""What kind of tensor a capture sees, and whether a call writes into its first argument."""
 
 import functools
 
@@ -19,7 +19,7 @@ def is_ours(frame):
 
 
 def is_lazy(value):
-    """Asks the type: objects may say what they like of their __class__."""
+    """Asks the type, because objects may claim any __class__."""
     return issubclass(type(value), torch.Tensor) and value.device.type == "lazy"
 
 

@@ -1,4 +1,4 @@
-"""The whole numbers with which a program may compare sizes, for the bundle beside the program at other sizes (host_tracer/check/size_sweep.h)."""
+"""The integers with which a program may compare sizes, for running the bundle beside the program at other sizes (host_tracer/check/size_sweep.h)."""
 
 import re
 import types
@@ -21,7 +21,7 @@ def numbers_held(holdings):
 
 
 def _read(code, written, held, seen):
-    """Constants and names of a function, and of those in it."""
+    """Collects the constants and names of a function, and of functions inside it."""
     if code in seen:
         return
     seen.add(code)
@@ -34,7 +34,7 @@ def _read(code, written, held, seen):
 
 
 def _take(items, numbers, in_texts):
-    """Adds the whole numbers among the items to `numbers`, those in texts to `in_texts`."""
+    """Adds the integers among the items to `numbers`, and those inside texts to `in_texts`."""
     for item in items:
         if isinstance(item, int) and type(item) is not bool or type(item) is float and item.is_integer():
             if int(item) in _EXTENTS:

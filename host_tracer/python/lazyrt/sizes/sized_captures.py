@@ -1,4 +1,4 @@
-"""Captures of a program whose extents vary: at the sizes that say how it depends on them, and at those where it is only checked."""
+"""Captures of a program whose extents vary: at the sizes that show how it depends on them, and at sizes that are only checked."""
 
 import torch
 
@@ -11,7 +11,7 @@ _MOST_REMEMBERED = 1000  # sizes
 
 
 class SizedCaptures:
-    """The program of `capture`, of whose first step `first` extents vary. keep_reference(step) is for what is checked."""
+    """The program of `capture`, whose step `first` has extents that vary. keep_reference(step) is called for steps that are checked."""
 
     def __init__(self, capture, first, more_samples, keep_reference, progress):
         self.capture, self.first, self.sizes = capture, first, capture.sizes
@@ -19,7 +19,7 @@ class SizedCaptures:
         self.remembered = []  # (example, phase after it): what the program keeps of other sizes
 
     def run(self, steps):
-        """Steps of the program at the sizes that say how it depends on them, then at those where it is only checked."""
+        """Captures the steps at the sizes that show how the program depends on them, then at sizes that are only checked."""
         if len(steps) > 1:
             places = ", ".join(f"'{path}'" for path in self.capture.phases.changed()[:3])
             raise ExportError(f"the program changes what its later calls do, in {places}: where extents vary it cannot be followed from call to call, and a state "
@@ -47,14 +47,14 @@ class SizedCaptures:
         where = f"at {self.sizes.text(point)} "
         trace, run = self._captured_settled(example, where)
         if inside(run.description) != inside(self.first.run.description) or results.constants_of(run.description) != results.constants_of(self.first.run.description):
-            raise ExportError(f"{where}the program gives results that are nested otherwise, or other texts and constants, than with the sample")
+            raise ExportError(f"{where}the program's results are nested differently, or hold other texts or constants, than with the sample")
         errors = [finding for finding in trace.findings if finding["severity"] == "error"]
         if errors:
             raise ExportError(f"{where}the bundle would be wrong for other inputs: " + "; ".join(finding["message"] for finding in errors), "baked")
         return example, trace, run
 
     def more(self, point, is_compared):
-        """A trace at sizes that nobody asked for before."""
+        """Makes a trace at sizes that were not captured before."""
         before, drawn = len(self.remembered), set(self.capture.moved)
         step = SizedCall(*self._capture_at(point), is_compared)
         for example, phase in self.remembered[before:]:
@@ -66,8 +66,8 @@ class SizedCaptures:
         return step.trace
 
     def _captured_settled(self, example, where):
-        """(trace, run) of a call that leaves what the program keeps as it is, or only what other sizes do not mind, and that computes the same as a first
-        one."""
+        """(trace, run) of a call that leaves the program's state as it is, or changes only what does not matter at other sizes, and that computes the
+        same as a first call."""
         known = self.capture.phases.known
         trace, run = self._captured(example, known[-1])
         same = self.capture.phases.find(run.after) == len(known) - 1 or self._is_remembered(example, trace, run)
@@ -78,7 +78,7 @@ class SizedCaptures:
         return trace, run
 
     def _captured(self, example, phase):
-        """Without what is only written at these sizes, as at the sample's."""
+        """Captures without places that are only written at these sizes, as at the sample's."""
         trace, run = self.capture(example, phase, second_trace=False)
         state = self.capture.phases
         trace.forget_asked(sorted(run.call.fixed - state.computed))
@@ -89,11 +89,12 @@ class SizedCaptures:
 
     @staticmethod
     def _refuse_what_is_kept(where):
-        raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: with extents that vary that "
-                          "is not supported yet")
+        raise ExportError(f"{where}the program changes what its later calls do, or does something else in its first call: this is not supported "
+                          f"yet where extents vary")
 
     def _is_remembered(self, example, trace, run):
-        """Whether what a call leaves behind (a table of this size) only spares the next call the work. Other sizes are compared in _check_remembered."""
+        """Whether the state that a call leaves behind (such as a table of this size) only saves the next call work. _check_remembered compares other
+        sizes."""
         registered = {*self.capture.program.parameters(), *self.capture.program.buffers()}
         if len(self.remembered) >= _MOST_REMEMBERED or any(name not in registered for name in trace.states):
             return False
@@ -107,7 +108,7 @@ class SizedCaptures:
         return True
 
     def _check_remembered(self):
-        """What is kept of the smallest and of the largest sizes must not matter at each other's, nor at the sample's."""
+        """What the smallest and the largest sizes leave behind must not matter at each other's sizes, nor at the sample's."""
         kept = sorted(self.remembered, key=lambda item: sum(tensor.numel() for _, tensor in item[0].inputs))
         ends = [kept[0], kept[-1]] if len(kept) > 1 else kept
         for i, (example, phase) in enumerate(ends):
@@ -120,8 +121,8 @@ class SizedCaptures:
             self._refuse_what_is_kept(f"at {at} " + (f"(as calls at {seen} show) " if seen != at else ""))
 
     def _same_in(self, one, other, example):
-        """Whether eager gives the same in two phases, on the example and with its numbers otherwise. What is registered is in the other one as it is in the first:
-        that is state."""
+        """Whether eager returns the same in two phases, on the example and with other numbers in it. Registered tensors have the same values in both
+        phases: they are state."""
         other = _WithRegistered(self.capture.program, one, other)
         for given in _altered([tensor for _, tensor in example.inputs]):
             ours, theirs = (self._given_in(phase, example, given) for phase in (one, other))
@@ -138,7 +139,7 @@ class SizedCaptures:
             return [type(error)]
 
     def _refusal(self, example):
-        """Why the program does not take an example; "" where it does."""
+        """Why the program does not accept an example; "" if it does."""
         try:
             self.capture.eager(example)
         except Exception as error:
@@ -147,7 +148,7 @@ class SizedCaptures:
 
 
 class _WithRegistered:
-    """A phase with the registered tensors of another one."""
+    """A phase that has the registered tensors of another phase."""
 
     def __init__(self, program, one, phase):
         self._program, self._one, self._phase = program, one, phase
@@ -163,7 +164,7 @@ class _WithRegistered:
 
 
 def _altered(tensors):
-    """These tensors, then such with other floating numbers and with integers far from theirs."""
+    """Yields these tensors, then tensors with other floating numbers and with integers far from theirs."""
     def other(tensor):
         if tensor.is_floating_point():
             return tensor * -1.7
@@ -181,7 +182,7 @@ def inside(described):
 
 
 class SizedCall:
-    """A capture of the program at other sizes. `name`: of the caller's sample that it is compared at."""
+    """A capture of the program at other sizes. `name`: names the caller's sample that it is compared on."""
 
     phase = 0
 
@@ -190,7 +191,7 @@ class SizedCall:
 
 
 def _of_sample(step, sample, i):
-    """What was captured at a sample's sizes, to be compared with its own inputs."""
+    """The capture at a sample's sizes, to be compared on that sample's own inputs."""
     return SizedCall(sample, step.trace.with_inputs([tensor.detach() for _, tensor in sample.inputs]), step.run, True, f"sample {i}")
 
 

@@ -62,7 +62,7 @@ class Extent(NamedTuple):
 
 
 class Sizes:
-    """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples, whose sizes bound a name without bounds."""
+    """Which dims of a sample's inputs are which symbols. `samples` are the caller's examples; their sizes are the bounds of a name without bounds."""
 
     def __init__(self, dynamic, samples):
         self.symbols, self.dims = [], []
@@ -125,7 +125,7 @@ class Sizes:
         return [values[symbol][0] for symbol in range(len(self.symbols))]
 
     def point_of_another(self, example, which):
-        """The same of a sample beside the first, which `which` names; InputError also where it is of no size that is allowed, or has another one that does
+        """The same for a sample other than the first, which `which` names; InputError also if its size is not allowed, or if a size differs that does
         not vary."""
         for (name, tensor), (_, first), dims in zip(example.inputs, self.first.inputs, self.dims):
             if tensor.dtype != first.dtype:
@@ -161,8 +161,8 @@ class Sizes:
     # ---------------------------------------------------------------- what the program takes
 
     def find_relations(self, runs):
-        """Narrows the symbols to sizes that the program takes: runs(point) says whether it does, or why not. Symbols that have to be the same become
-        one. Gives notes."""
+        """Narrows the symbols to sizes that the program accepts: runs(point) says whether it does, or why not. Symbols that have to be equal become
+        one. Returns notes."""
         notes = []
         for name in [symbol.name for symbol in self.symbols]:
             index = next((i for i, symbol in enumerate(self.symbols) if symbol.name == name), None)
@@ -171,7 +171,7 @@ class Sizes:
         return notes + [note for index, symbol in enumerate(self.symbols) for note in self._narrow(index, symbol, runs)]
 
     def _join_equal(self, index, runs):
-        """Joins the symbols of the sample's size with which alone this one may change."""
+        """Joins the symbols of equal size in the sample without which this symbol cannot change."""
         here, symbol = self.sample[index], self.symbols[index]
         group = [i for i, size in enumerate(self.sample) if size == here and i >= index]
         size = next((s for s in (here + symbol.multiple, here - symbol.multiple, symbol.most, symbol.least) if s != here and all(
@@ -201,7 +201,7 @@ class Sizes:
 
     def _narrow(self, index, symbol, runs):
         def tried(multiple):
-            """Why one of some sizes of that multiple is refused; None where all are taken."""
+            """Why a size of that multiple is refused; None if all are accepted."""
             least, most = symbol.within(multiple)
             if least > most:
                 return "there is none"
@@ -218,7 +218,7 @@ class Sizes:
         first = tried(symbol.multiple)
         if first is None:
             return []
-        # Where only sizes below the sample's are refused, it is a value of the sample that they do not fit, and no multiple.
+        # If only sizes below the sample's are refused, they do not fit a value of the sample; that is not a multiple.
         above = range(self.sample[index] + symbol.multiple, min(self.sample[index] + 8 * symbol.multiple, symbol.most + 1), symbol.multiple)
         if above and not any(runs([*self.sample[:index], size, *self.sample[index + 1:]]) for size in above):
             raise ExportError(f"the program does not take all sizes that dynamic allows ({symbol.text()}): {first}", "invalid argument")
@@ -235,18 +235,18 @@ class Sizes:
         return [_tracer.DimSymbol(symbol.name, symbol.least, symbol.most, symbol.multiple) for symbol in self.symbols]
 
     def fit_points(self):
-        """Sizes that say how numbers depend on the symbols."""
+        """Sizes that show how numbers depend on the symbols."""
         return _tracer.fit_points(self.native())
 
     def check_points(self):
-        """Sizes at which the bundle runs beside the program, without the sample's."""
+        """Sizes, without the sample's, at which the bundle runs beside the program."""
         return [point for point in _tracer.check_points(self.native(), _CHECKED, 1) if list(point) != self.sample]
 
 
 def _stretched(size, wanted):
     """`wanted` positions of `size`, from the first to the last."""
     if size == 0:
-        raise InputError("a dim without elements cannot be resized: give a sample that has some")
+        raise InputError("an empty dim cannot be resized: give a sample with elements in it")
     return (torch.arange(wanted, dtype=torch.float64) * (size - 1) / max(wanted - 1, 1)).round().to(torch.int64)
 
 
@@ -271,7 +271,7 @@ def _check_bounds(symbol):
 
 
 def _by_input(dynamic, example):
-    """{name of an input: what is said of its dims}, of a dict by argument, a tuple by position, nested as the arguments are."""
+    """{name of an input: what the caller says about its dims}, from a dict by argument or a tuple by position, nested as the arguments are."""
     names, found = {name for name, _ in example.inputs}, {}
     if isinstance(dynamic, (tuple, list)):
         parameters = [parameter["name"] for parameter in example.parameters]
@@ -288,7 +288,7 @@ def _by_input(dynamic, example):
             items = spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, (tuple, list)) else None
             inside = [name for name in names if name.startswith(path + ".")]
             if items is None or not inside:
-                raise InputError(f"dynamic names '{path}', which is no input; the inputs are {', '.join(sorted(names))}")
+                raise InputError(f"dynamic names '{path}', which is not an input; the inputs are {', '.join(sorted(names))}")
             for key, item in items:
                 walk(f"{path}.{key}", item)
 
@@ -338,7 +338,7 @@ def _symbol_of(place, name, value):
         return _derived(place, value)
     if named is not None and hasattr(value, "min") and hasattr(value, "max"):
         return Symbol(named, max(int(value.min), 1), _bound(value.max)), 1, 0
-    raise InputError(f"{place}: {value!r} is no name, no (name, least, most[, multiple]) and no torch.export.Dim")
+    raise InputError(f"{place}: {value!r} is neither a name, nor a (name, least, most[, multiple]), nor a torch.export.Dim")
 
 
 def _bound(value):
@@ -357,12 +357,12 @@ def _said(text):
         return text, 1, 0
     factor, name, sign, offset = found.groups()
     if factor and int(factor) < 1:
-        raise InputError(f"'{text}' is no extent: the factor has to be 1 or more")
+        raise InputError(f"'{text}' is not an extent: the factor has to be 1 or more")
     return name, int(factor or 1), int(offset or 0) * (-1 if sign == "-" else 1)
 
 
 def _line_of(value):
-    """(factor, offset) of what is made of a Dim; None where it is no multiple with a number added."""
+    """(factor, offset) of an expression of a Dim; None if it is not a multiple plus a number."""
     zero, one, two = value.fn(0), value.fn(1), value.fn(2)
     return (int(one - zero), int(zero)) if two - one == one - zero and one - zero >= 1 else None
 
@@ -371,5 +371,5 @@ def _derived(place, value):
     """The Symbol "w" from 5 to 9, 2 and 1 of 2 * Dim("w", 5, 9) + 1."""
     root, line = value.root, _line_of(value)
     if line is None:
-        raise InputError(f"{place}: {value.__name__}: of expressions of a Dim only multiples with a number added are known, as 2 * Dim(...) + 1")
+        raise InputError(f"{place}: {value.__name__}: an expression of a Dim has to be a multiple plus a number, such as 2 * Dim(...) + 1")
     return Symbol(root.__name__, max(int(root.min), 1), _bound(root.max)), *line

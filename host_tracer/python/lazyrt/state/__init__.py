@@ -1,1 +1,1 @@
-"""What a program keeps between its calls: snapshots of it, phases, what only one call needs."""
+"""What a program keeps between its calls: snapshots of it, phases, and state that only one call needs."""

@@ -22,7 +22,7 @@ def _carrier(lazy):
 
 
 class Call:
-    """One call inside a capture: puts lazy tensors where the phase's symbolic ones are, and takes from the program what it left."""
+    """One call inside a capture: replaces the phase's symbolic tensors by lazy ones, and collects what the program leaves behind."""
 
     def __init__(self, phases, phase, lifted):
         """`lifted`: name -> lazy tensor of the registered parameters and buffers."""
@@ -48,7 +48,7 @@ class Call:
         return [*self.lifted.values(), *(self.leaves[name] for name in self.originals)]
 
     def add_leaf(self, name, tensor):
-        """A state: `tensor` is what it holds before the call."""
+        """Adds a state; `tensor` is its content before the call."""
         self.leaves[name] = _tracer.add_state(name, tensor)
         self.types[name] = (tensor.shape, tensor.dtype)
         return self.leaves[name]
@@ -70,14 +70,15 @@ class Call:
 
     @torch.no_grad()
     def as_returned(self, output):
-        """A result as it is now: what lies in the memory of a state will have another value when the call has ended."""
+        """A result with its current value: if it shares memory with a state, its value will have changed when the call has ended."""
         if not is_lazy(output) or _tracer.memory_of(output) not in {_tracer.memory_of(tensor) for tensor in self.kept()}:
             return output
         return output.clone()
 
     @torch.no_grad()
     def end(self, tensors, mode):
-        """Writes what the program left into states. Gives the Phase that follows. `tensors`: the registered ones as the program left them."""
+        """Writes what the program left behind into states. Returns the Phase that follows. `tensors`: the registered tensors as the program left
+        them."""
         given = [*self.lifted.items(), *((name, self.leaves[name]) for name in self.originals)]
         self.written |= {name for name, lazy in given if _tracer.was_written(lazy)}
         self._put_back_registered(tensors)
@@ -93,7 +94,7 @@ class Call:
         return following
 
     def _put_back_registered(self, tensors):
-        """self.buffer = value: into the buffer where it has its type, else into its place."""
+        """self.buffer = value: writes the value into the buffer if the types agree, else puts it in the buffer's place."""
         for name in tensors:
             before, original = self.lifted[name], self.registered[name]
             if before.is_leaf and original.is_leaf and before.requires_grad != original.requires_grad:
@@ -109,8 +110,8 @@ class Call:
                 self.phases.program.put(name, tensor)
 
     def _keep_old(self, written, replaced):
-        """Whoever else holds what registered places held goes on to hold it: `written` are about to get other values. What takes such a place and lies in
-        others, too, is entangled with them."""
+        """Other holders of a registered tensor keep its old value: `written` are about to get new ones. A tensor that takes such a place and has
+        other holders, too, is entangled with them."""
         snapshot = self.phases.look()
         held = [(path, tensor, _tracer.memory_of(tensor)) for path, tensor in (*replaced.items(), *snapshot.tensors) if is_lazy(tensor)]
         self._entangle([*((self.phases.names.of(path, tensor), memory) for path, tensor, memory in held),
@@ -121,7 +122,7 @@ class Call:
             snapshot.restore(replacing(stands_for))
 
     def _entangle(self, memories):
-        """(name, memory) of states: those that share theirs see each other's writes in eager, and not in the graph."""
+        """Notes (name, memory) of states: states that share memory see each other's writes in eager, but not in the graph."""
         sharing = collections.defaultdict(set)
         for name, memory in memories:
             sharing[memory].add(name)
@@ -187,7 +188,8 @@ class _Left:
         if path in self.snapshot.aside:  # nobody reads it there
             return
         if not can_put(self.snapshot, path):
-            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where nothing can be put in its place: keep it in an attribute or a list")
+            raise ExportError(f"the program keeps a number that its calls compute in '{path}', where LazyRT cannot replace it: keep it in an "
+                              f"attribute or a list")
         self.names.numbers.add(path)
         name = self.names.of(path, lazy)
         self.writes.append((self.call.leaf(name, lazy), lazy))
@@ -205,7 +207,7 @@ class _Left:
             self._stand(tensor, _tracer.sample_of(tensor))
 
     def _stand(self, tensor, other):
-        """The other takes its place, with the attributes that it was given."""
+        """Puts `other` in the place of the tensor, with the attributes that the tensor was given."""
         self.stands_for[id(tensor)] = other
         self.stands_for[id(tensor.__dict__)] = other.__dict__
 
@@ -214,8 +216,8 @@ class _Left:
         self._stand(tensor, self._content_of(tensor))
         name = self.names.of(path, tensor)
         if name in self.call.lifted:
-            raise ExportError(f"a call puts another tensor, computed from buffers or inputs, in the place of '{name}' (modules that are fused or made anew "
-                              "in a call): let the program do that before the export, by a first call")
+            raise ExportError(f"a call replaces '{name}' by another tensor, computed from buffers or inputs (as modules do that are fused or "
+                              f"rebuilt in a call): call the program once before the export, so that this has happened")
         leaf = self.call.leaf(name, tensor)
         if _tracer.was_written(leaf):
             self.call.written.add(name)
@@ -228,7 +230,7 @@ class _Left:
             self.call.entangled |= {name, *sharing.intersection(self.call.lifted)}
 
     def _sharing(self, tensor):
-        """Names of registered tensors and paths of others that lie in its memory: they see each other's writes, states do not."""
+        """Names of registered tensors, and paths of others, that share its memory: they see each other's writes, states do not."""
         if self.by_memory is None:
             self.by_memory = collections.defaultdict(list)
             for name, other in (*self.call.lifted.items(), *self.snapshot.tensors):
@@ -261,7 +263,7 @@ class _Left:
         return then.content != now.content and (before is tensor or not torch.equal(before, tensor))
 
     def _content_of(self, lazy):
-        """The tensor that a state is in the next phase: phase() fills it with the sample's values."""
+        """The tensor that represents a state in the next phase: phase() fills it with the sample's values."""
         made = torch.zeros(lazy.shape, dtype=lazy.dtype)
         self.fill.append((made, lazy))
         self.unfilled.add(id(made))
@@ -282,7 +284,7 @@ class _Left:
 
 
 def _pass_for(lazy, original):
-    """Makes a lazy tensor look like the one that it replaces: attributes that it was given, class, what autograd knows of it."""
+    """Makes a lazy tensor look like the one that it replaces: its attributes, its class, its autograd state."""
     lazy.__dict__ = original.__dict__
     if isinstance(original, torch.nn.Parameter):
         lazy.__class__ = type(original)

@@ -13,12 +13,12 @@ _LIBRARIES = {"torch", "numpy", "lazyrt", "torchgen", "functorch", *sys.stdlib_m
 
 
 def is_python_class(cls):
-    """Whether a class statement has made it: of Py_TPFLAGS_HEAPTYPE, and not of Py_TPFLAGS_IMMUTABLETYPE as heap types of C are."""
+    """Whether a class statement made it: the flag Py_TPFLAGS_HEAPTYPE is set and Py_TPFLAGS_IMMUTABLETYPE is not, which heap types of C have."""
     return bool(cls.__flags__ & 1 << 9) and not cls.__flags__ & 1 << 8
 
 
 def of_a_library(name):
-    """Whether a module of Python is one that programs do not keep their state in: torch, numpy, Python's own."""
+    """Whether a Python module is one in which programs do not keep their state: torch, numpy, Python's own."""
     return (name or "").partition(".")[0] in _LIBRARIES
 
 
@@ -43,7 +43,7 @@ def global_names(code):
 
 
 def attributes_of(value):
-    """Its __dict__; None where there is none, or where asking raises, as pydantic's stand-ins do."""
+    """Its __dict__; None if it has none, or if reading it raises, as for pydantic's placeholders."""
     try:
         found = getattr(value, "__dict__", None)
     except Exception:

@@ -1,4 +1,5 @@
-"""Tensors and numbers of a capture that are alive after it: the program keeps them where no snapshot looks (an object of a library, a weak dictionary, C)."""
+"""Tensors and numbers of a capture that are alive after it, because the program keeps them where no snapshot looks (in an object of a library, a weak
+dictionary, C)."""
 
 import collections
 import gc
@@ -31,7 +32,7 @@ class Leaks:
         self._made.append(weakref.ref(tensor))
 
     def refuse(self):
-        """Raises ExportError where the program, restored, still holds something of a capture, and puts zeros in its place."""
+        """Raises ExportError if the restored program still holds something of a capture, and replaces that by zeros."""
         if self._find():
             gc.collect()
         found, leak = self._find(), None
@@ -51,7 +52,7 @@ class Leaks:
             raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}")
 
     def _find(self):
-        """What is alive of it; the rest is forgotten."""
+        """Returns what is still alive, and forgets the rest."""
         ours, alive = set(map(id, self._ours)), []
         for reference in list(self._made):
             value = reference()
@@ -62,7 +63,8 @@ class Leaks:
 
 
 def _holders_of(values):
-    """[what holds one of them, from a module, a class or an object that nobody holds down to itself]; None where only LazyRT, or code that runs, holds them."""
+    """[what holds one of the values: a chain from a module, a class or an object without holders down to the value]; None if only LazyRT, or code
+    that runs, holds them."""
     chains, ours = {id(value): [value] for value in values}, {id(values)}
     seen, frame, running = set(chains), sys._getframe(1), set()
     while frame is not None:  # the collector does not see what running code holds
@@ -105,7 +107,7 @@ def _is_ours(value):
 
 
 def _path(chain):
-    """How one comes to the last of them from the first."""
+    """The path from the first of them to the last, as text."""
     root = chain[0]
     text = getattr(root, "__name__", None) or f"<{type(root).__module__}.{type(root).__name__}>"
     for holder, held in zip(chain, chain[1:]):
@@ -121,7 +123,7 @@ def _path(chain):
 
 
 def _replace(lazy, ours):
-    """Puts zeros into the containers that hold it, but for this one."""
+    """Puts zeros into all containers that hold it, except this one."""
     plain = torch.zeros(lazy.shape, dtype=lazy.dtype) if is_lazy(lazy) else lazy.__class__()
     for holder in gc.get_referrers(lazy):
         if isinstance(holder, dict):

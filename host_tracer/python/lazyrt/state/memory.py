@@ -1,4 +1,4 @@
-"""Tensors as memory: where it begins and ends, what it holds, and how it is put back."""
+"""Tensors as memory: where it begins and ends, what it holds, and how to restore it."""
 
 import ctypes
 import hashlib
@@ -16,7 +16,7 @@ except ImportError:  # NumPy 1
 
 
 def is_plain_tensor(tensor, inference=False):
-    """Whether a tensor's content is that of its memory on the CPU; of inference tensors where they are asked for."""
+    """Whether a tensor's content is its memory on the CPU; inference tensors count only if requested."""
     return _has_content(tensor) and (inference or not tensor.is_inference()) and not tensor.is_conj() and not tensor.is_neg()
 
 
@@ -25,7 +25,7 @@ def _has_content(tensor):
 
 
 def extent_of(value):
-    """(begin, end) of the memory of a tensor or array; (0, 0) where it has none that is known."""
+    """(begin, end) of the memory of a tensor or array; (0, 0) if it is not known."""
     if isinstance(value, numpy.ndarray):
         return byte_bounds(value) if value.nbytes else (0, 0)
     if is_lazy(value) or not is_plain_tensor(value, inference=True) or not value.numel():
@@ -35,7 +35,7 @@ def extent_of(value):
 
 
 def memory_of(tensor):
-    """All of the memory that a tensor lies in, in one dimension."""
+    """The whole memory that a tensor is part of, in one dimension."""
     storage = tensor.untyped_storage()
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),))
 
@@ -54,7 +54,7 @@ def _digest(tensor):
     if not _has_content(tensor):
         return ("tensor", id(tensor), _version(tensor))
     found = bytes_of(tensor)
-    # After tensor.numpy() PyTorch would refuse to resize the storage for ever.
+    # After tensor.numpy() PyTorch would refuse forever to resize the storage.
     memory = (ctypes.c_char * found.numel()).from_address(found.data_ptr()) if found.numel() else b""
     return ("content", hashlib.blake2b(memory).hexdigest(), tensor.dtype, tensor.shape)
 
@@ -64,13 +64,14 @@ def _version(tensor):
 
 
 def _words_of(tensor):
-    """Its bytes, eight in one where that can be: they are compared five times as fast."""
+    """Its bytes, eight at a time if possible: these are compared five times as fast."""
     found = bytes_of(tensor)
     return found.view(torch.int64) if found.numel() % 8 == 0 and found.storage_offset() % 8 == 0 else found
 
 
 class Contents:
-    """What CPU tensors hold, across several snapshots: a tensor that was not written is not copied again. `parameters`, those of the program, are never."""
+    """The contents of CPU tensors, across several snapshots: a tensor that was not written is not copied again. `parameters`, those of the program,
+    are never copied."""
 
     def __init__(self, parameters=()):
         self._parameters = {id(tensor) for tensor in parameters}
@@ -104,7 +105,7 @@ class Contents:
 
     @staticmethod
     def _is_as(tensor, known):
-        """Writes through t.data and t.numpy() leave no version: contents are compared."""
+        """Writes through t.data and t.numpy() do not change the version, so contents are compared."""
         of, version, copy, _ = known
         if of is not tensor or version != _version(tensor):
             return False
@@ -112,7 +113,7 @@ class Contents:
 
 
 class TensorEntry:
-    """A CPU tensor in a snapshot: its content, where that lies in memory (`t.data = other` changes it), flags and gradient."""
+    """A CPU tensor in a snapshot: its content, its memory (which `t.data = other` changes), flags and gradient."""
 
     def __init__(self, value, contents):
         self.value, self._contents, self.items = value, contents, []

@@ -1,4 +1,4 @@
-"""What is taken for only written must not be read: eager is run once with it emptied, and once with it filled (`if len(self.past) > 100`)."""
+"""What is taken for only written must not be read: eager runs once with it emptied, and once with it filled (`if len(self.past) > 100`)."""
 
 import collections
 
@@ -13,7 +13,7 @@ _TABLES = (collections.OrderedDict, dict, list, collections.deque)
 
 
 def places_that_are_read(eager, phases, sample):
-    """Paths among phases.ignored where it matters what lies there before a call: all of them where that cannot be said of one."""
+    """Paths in phases.ignored whose content before a call matters: all of them if it cannot be attributed to one."""
     paths = sorted(phases.ignored)
     plain = _second_call(eager, phases, sample, (), None) if paths else None
     if plain is None or not _are_same(plain, _second_call(eager, phases, sample, (), None)):  # eager differs from itself: the check finds that
@@ -29,8 +29,8 @@ def _are_same(a, b):
 
 
 def _second_call(eager, phases, sample, paths, change):
-    """What a second call gives, or the error that it raises, where what lies at the paths is changed before it. The first one is on other values: what is kept of the
-    same ones may make no difference. None where it raises."""
+    """What a second call returns, or the error that it raises, if the content at the paths is changed before it. The first call uses other values,
+    because state kept for the same values may make no difference. None if the first call raises."""
     with eager.in_a_row():
         try:
             eager.next_call(sample, [tensor * -1.7 if tensor.is_floating_point() else tensor.flip(*range(tensor.dim())) for _, tensor in sample.inputs])
@@ -67,7 +67,7 @@ def _fill(container, base):
 
 
 def _other(value, more):
-    """Another value of its kind: texts longer or emptied, numbers far away."""
+    """Another value of the same kind: texts longer or emptied, numbers far away."""
     kind = type(value)
     if kind in (int, float):
         return (value if more else -value) + kind(1_000_003 if more else -1_000_003)

@@ -22,7 +22,7 @@ _CONTAINERS = (list, dict, collections.deque, collections.OrderedDict, collectio
 
 
 class Phase:
-    """What a program has kept before a call. `hidden` are its symbolic tensors by the name of their state."""
+    """What a program keeps before a call. `hidden`: its symbolic tensors by the name of their state."""
 
     def __init__(self, snapshot):
         self.snapshot = snapshot
@@ -32,7 +32,7 @@ class Phase:
         return {path: _token(token, path in names.symbolic, path in names.numbers) for path, token in self.snapshot.places.items()}
 
     def hidden(self, names, symbolic, taken):
-        """{name: tensor} of the symbolic ones whose ids are not taken."""
+        """{name: tensor} of the symbolic tensors whose ids are not taken."""
         return {names.of(path, tensor): tensor for path, tensor in self.snapshot.tensors if path in symbolic and id(tensor) not in taken}
 
     def numbers(self, names):
@@ -58,7 +58,7 @@ def as_tensor(number):
 
 
 class Names:
-    """Which places are symbolic, and what their states are called: the path, with a type where one path has held several."""
+    """Which places are symbolic, and the names of their states: the path, with a type if one path has held several."""
 
     def __init__(self):
         self.symbolic = set()  # paths of tensors
@@ -74,7 +74,7 @@ class Names:
 
 
 class TracedCall:
-    """One traced call: from which phase, of which sample, to which phase."""
+    """One traced call: its phase before, its sample, and its phase afterwards."""
 
     name = ""  # see SizedCall
 
@@ -124,8 +124,8 @@ class Phases:
         return None
 
     def explore(self, samples, capture, eager):
-        """Traces until no call leads to a new phase. Gives the steps, those of the first phase first. Where the phases do not
-        come to an end, `restless` are the places to blame."""
+        """Traces until no call leads to a new phase. Returns the steps, those of the first phase first. If the phases do not come to an end,
+        `restless` are the places to blame."""
         self.restless, known, repeats = [], None, 0
         while True:
             self.restore()
@@ -137,17 +137,18 @@ class Phases:
             before, known = known, self._learned()
             repeats = repeats + 1 if known == before else 0
             if repeats == 2:
-                raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), otherwise from call to call: the "
-                                  "export comes to no end of it. Decide by tensor arithmetic (torch.where), or by an argument")
+                raise ExportError(f"the program decides by what it computes and keeps ({', '.join(map(repr, self._asked)) or 'in attributes'}), "
+                                  f"and takes a different path in every call, so the export would never end. Decide by tensor arithmetic "
+                                  f"(torch.where), or by an argument")
 
     def _learned(self):
-        """What is known of the places, by which the next try differs from the last one."""
+        """What is known about the places; the next try differs from the last one by it."""
         names = self.names
         found = (names.symbolic, names.numbers, self.ignored, self.counts, self.computed, self.reads, self.held)
         return *map(frozenset, found), self.follows_counts
 
     def _try(self, samples, capture, eager):
-        """The steps; None: something was learned of the places, so that all begins anew."""
+        """Returns the steps. None: something was learned about the places, so everything begins anew."""
         self.known, steps = [self.first], []
         for i, phase in enumerate(self.known):
             for sample in samples:
@@ -171,7 +172,7 @@ class Phases:
         return None if self._asked else steps
 
     def _hold_more(self, steps, eager):
-        """Takes buffers by which calls decide for values of the phases, where eager comes back to one: a pointer into a ring, as in
+        """Treats the values of buffers that decide the path as parts of the phase if eager returns to an earlier value: a pointer into a ring, as in
         `at = int(self.at); self.ring[at] = x`."""
         seen = {id(tensor) for _, tensor in self.first.snapshot.tensors}  # TorchScript's are not
         buffers = {name: tensor for name, tensor in self.program.buffers().items() if id(tensor) in seen and _is_small_count(tensor)}
@@ -190,14 +191,14 @@ class Phases:
         return True
 
     def _hold_no_more(self):
-        """Leaves them to guards; whether there were any."""
+        """Leaves these buffers to guards; returns whether there were any."""
         given_up, self.held, self._most = self.held, set(), MOST_PHASES
         self._never_held |= given_up
         return bool(given_up)
 
     def _captured(self, capture, sample, phase):
-        """What capture gives; (None, None) where following numbers was a mistake, and they are taken as they are from now on."""
-        # One capture runs the program several times: all its runs take the same for symbolic.
+        """What capture returns; (None, None) if following numbers was a mistake, and they are taken as plain values from now on."""
+        # One capture runs the program several times: all of its runs use the same symbolic places.
         self.now_symbolic, self.now_numbers = frozenset(self.names.symbolic), frozenset(self.names.numbers)
         try:
             trace, run = capture(sample, phase)
@@ -220,7 +221,8 @@ class Phases:
         self.counts = set()
 
     def _follow_more(self):
-        """Takes numbers that change with every call for states, but those of other classes (an angle that wraps): they compute by rules of their own."""
+        """Makes states of numbers that change with every call, except those of other classes (such as an angle that wraps), which compute by their
+        own rules."""
         if not self.follows_counts:
             return False
         snapshot = self.known[-1].snapshot
@@ -231,7 +233,7 @@ class Phases:
         return bool(more)
 
     def _is_misled(self, steps):
-        """True when a call got a tensor or number as it is whose place is known as symbolic now."""
+        """True if a call got a plain tensor or number whose place is known to be symbolic by now."""
         calls = [step.run.call for step in steps]
         return any(call.plain_paths & self.names.symbolic or call.plain_numbers & self.names.numbers for call in calls)
 
@@ -244,7 +246,7 @@ class Phases:
         return found
 
     def take_for_read(self, paths):
-        """What was ignored at these paths is state: all has to be explored anew."""
+        """What was ignored at these paths is state: everything has to be explored again."""
         self.ignored.difference_update(paths)
         self.reads.update(dict.fromkeys(paths))
 
@@ -254,7 +256,7 @@ class Phases:
         return [path for path, token in after.items() if before.get(path, token) != token]
 
     def _changing(self):
-        """Places that the last two calls changed, both of them; of a container that changed not its items."""
+        """Places that both of the last two calls changed; for a container that changed, not its items."""
         keys = [phase.key(self.names) for phase in self.known[-3:]]
         found = [path for path, token in keys[2].items()
                  if path in keys[1] and keys[1][path] != token and keys[0].get(path) != keys[1][path]]
@@ -266,7 +268,7 @@ class Phases:
         return [path for path in {**before, **after} if path not in before or path not in after or before[path] != after[path]]
 
     def _ignore_more(self):
-        """Takes what changes with every call for only written, until a trial shows that results depend on it (see only_written.py)."""
+        """Treats places that change with every call as only written, until a trial shows that results depend on them (see only_written.py)."""
         snapshot = self.known[-1].snapshot
         more = {root for root in (_place_of(snapshot, path) for path in self._changing()) if root is not None}
         more -= self.reads.keys() | self.ignored
@@ -283,7 +285,7 @@ def _is_inside(path, other):
 
 
 def _place_of(snapshot, path):
-    """The path itself or that of the container that it lies in; None where something else could not be put there."""
+    """The path itself or that of the container in which it lies; None if nothing else can be put there."""
     if path in snapshot.containers:
         return path if type(snapshot.containers[path]) in _CONTAINERS else None
     owner, name = snapshot.owners.get(path, (None, None))
@@ -294,7 +296,8 @@ def _place_of(snapshot, path):
 
 
 def _calls_until_repeat(eager, sample, names, most):
-    """How many calls of eager in a row it takes until these buffers hold what they held before an earlier one; None where that is none of the first `most`."""
+    """How many calls of eager in a row it takes until these buffers hold what they held before an earlier call; None if the first `most` calls do not
+    reach such a point."""
     seen = []
     with eager.in_a_row():
         try:
@@ -312,8 +315,7 @@ def _calls_until_repeat(eager, sample, names, most):
 
 def refuse_one_way(snapshot):
     for path, kind in snapshot.one_way:
-        raise ExportError(f"the program reaches the {kind} '{path}': what it has given cannot be taken back, so that an export would change "
-                          "the program; make it a list, or an input")
+        raise ExportError(f"the program uses the {kind} '{path}', which cannot be rewound after the export's own calls: make it a list, or an input")
 
 
 def can_put(snapshot, path):
@@ -323,7 +325,7 @@ def can_put(snapshot, path):
 
 
 def put(owner, name, value):
-    """Puts a value into an attribute, an item, a cell or among globals, past what the owner's class says to that."""
+    """Puts a value into an attribute, an item, a cell or a global, bypassing the owner's class."""
     for kind in (dict, list, collections.deque):
         if isinstance(owner, kind):
             return kind.__setitem__(owner, name, value)

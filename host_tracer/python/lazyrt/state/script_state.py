@@ -1,4 +1,4 @@
-"""What TorchScript modules keep out of Python's sight."""
+"""State that TorchScript modules keep where Python does not see it."""
 
 import re
 

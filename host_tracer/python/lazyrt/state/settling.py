@@ -30,7 +30,7 @@ def settle(phases, steps):
 
 
 def _blame(phases, steps):
-    """The first phase alone, which is wrong from the second call on."""
+    """Reports that the first phase alone would be wrong from the second call on."""
     for path in phases.restless:
         place = phases.reads.get(path) or {}
         where = "is read by later calls" if place else "may be read by later calls"
@@ -45,7 +45,7 @@ def _find(step, severity, name, text, suggestion="", place=None):
 
 
 def _entangled(steps):
-    """States that the program writes in place while something else in the graph shares their memory."""
+    """Finds states that the program writes in place while something else in the graph shares their memory."""
     entangled = set().union(*(step.run.call.entangled for step in steps))
     in_place = set().union(*(step.run.call.written for step in steps))
     for name in sorted(entangled & in_place):
@@ -53,7 +53,7 @@ def _entangled(steps):
 
 
 def _held_elsewhere(phases, steps, written):
-    """Registered tensors that calls write or replace and that the program has in other places, too: there no call puts the graph's tensor."""
+    """Finds registered tensors that calls write or replace and that the program also holds in other places, where no call puts the graph's tensor."""
     names, found = phases.program.by_all_names().keys(), {}
     for step in steps:
         registered = step.run.call.registered
@@ -67,7 +67,7 @@ def _held_elsewhere(phases, steps, written):
 
 
 def _overlapping(phases, written):
-    """Tensors and arrays that the program keeps in one memory, where one of them is written."""
+    """Finds tensors and arrays of the program that share memory, if one of them is written."""
     found = {}
     registered = phases.program.registered()
     names = {id(tensor): name for name, tensor in registered.items()}
@@ -85,7 +85,8 @@ def _overlapping(phases, written):
 
 
 def _settled(phases, steps, fixed):
-    """`fixed`: states that a call sets to what no input changes. The steps of the last phase, made the first; None where they do not stand for all."""
+    """`fixed`: states that a call sets to values that no input changes. Returns the steps of the last phase, made the first; None if they do not
+    represent all steps."""
     last = len(phases.known) - 1
     kept = {id(step.sample): step for step in steps if step.phase == last}
     if any(step.following != last for step in kept.values()):

@@ -47,8 +47,9 @@ _MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 
 
 class Snapshot:
-    """`roots` are [(path, object)]. Afterwards `places` tells by path what is where: Held, or a token that is equal for equal things; `tensors` are [(path, tensor)], each
-    once; `owners` of a path: (object, name) of what holds it. What is at the paths `ignored`, and nowhere else, is in `aside` instead."""
+    """`roots` are [(path, object)]. Afterwards `places` maps each path to what is there: Held, or a token that is equal for equal things; `tensors`
+    are [(path, tensor)], each once; `owners` maps a path to (object, name) of what holds it. What is only at `ignored` paths is in `aside`
+    instead."""
 
     def __init__(self, roots, contents, ignored=()):
         self.places, self.tensors, self.owners, self.numbers, self.carriers = {}, [], {}, [], []
@@ -83,7 +84,7 @@ class Snapshot:
         self.complete = not self._todo
 
     def _open_named(self):
-        """Goes on with attributes of classes and modules that code has come to name; whether there are any."""
+        """Continues with attributes of classes and modules that code names only now; returns whether there are any."""
         words = list(self._words)
         for named in self._named:
             path, owner, known = named
@@ -94,7 +95,7 @@ class Snapshot:
         return bool(self._todo)
 
     def _free(self, path):
-        """The path, with a number where another place has it."""
+        """The path, with a number appended if another place has it."""
         name, i = path, 1
         while name in self.places or name in self.aside:
             i += 1
@@ -104,13 +105,13 @@ class Snapshot:
     # ---------------------------------------------------------------- and back
 
     def restore(self, given=None):
-        """Puts everything back; `given(value)` says what to put where `value` was."""
+        """Restores everything; `given(value)` says what to put where `value` was."""
         given = given or (lambda value: value)
         for entry in self._entries:
             entry.restore(given)
 
     def restore_random(self):
-        """Puts back generators of random numbers, which restore() leaves alone: what is drawn has to be seen to differ."""
+        """Restores random number generators, which restore() leaves alone, because draws have to be seen to differ."""
         for value, state in self._random:
             if isinstance(value, random.Random):
                 value.setstate(state)
@@ -120,11 +121,11 @@ class Snapshot:
                 value.bit_generator.state = state
 
     def keep_contents(self, tensors):
-        """Puts back from now on what these tensors hold now, too."""
+        """From now on, also restores the current contents of these tensors."""
         self._entries += [TensorEntry(tensor, self._contents) for tensor in tensors]
 
     def replace(self, given, unknown):
-        """Makes this a snapshot of given(value) where `value` is. Tensors whose ids are in `unknown` are not looked at."""
+        """Turns this into a snapshot in which given(value) takes the place of each `value`. Tensors whose ids are in `unknown` are not looked at."""
         self.containers = {path: given(container) for path, container in self.containers.items()}
         self._entries = [entry for entry in self._entries if type(entry) is not TensorEntry or given(entry.value) is entry.value]
         for entry in self._entries:
@@ -155,7 +156,7 @@ class Snapshot:
         return found
 
     def holdings(self):
-        """(object, [what it holds]) of all that is reached; functions hold nothing here."""
+        """(object, [what it holds]) for everything that is reached; functions hold nothing here."""
         for value in self._keep:
             if isinstance(value, types.FunctionType):
                 yield value, ()
@@ -242,8 +243,8 @@ class Snapshot:
         return token or ("object", kind, None if is_python_class(kind) else id(value))
 
     def _visit_script(self, path, value):
-        """What a TorchScript module keeps out of Python's sight. It hands out copies of containers and objects: nobody reads them, and what is put in them is put
-        back as a whole. They own nothing."""
+        """Visits what a TorchScript module keeps where Python does not see it. The module returns copies of containers and objects: nobody else reads
+        them, and what is put into them is put back as a whole. They own nothing."""
         if getattr(value, "_concrete_type", self) is None:  # it is being made
             return
         self._seen[("script", hash(value._c))] = path
@@ -341,7 +342,8 @@ class Snapshot:
     # ---------------------------------------------------------------- code
 
     def _look_into(self, owner):
-        """A class of the program's, or a module of Python: what code names there is state. Methods that Python calls by itself are code, too."""
+        """Looks into a class of the program, or a Python module: attributes that code names are state. Methods that Python calls by itself are code,
+        too."""
         is_class = isinstance(owner, type)
         if ("named", id(owner)) in self._seen or of_a_library(owner.__module__ if is_class else owner.__name__) and not (is_class and _is_made(owner)):
             return
@@ -395,7 +397,7 @@ class Snapshot:
         return ("cell", entry.items[0] is not _MISSING)
 
     def _visit_parts(self, path, value):
-        """What a method, a partial or a descriptor calls, and with what."""
+        """Visits what a method, a partial or a descriptor calls, and its arguments."""
         for name in ("__self__", "__func__", "fget", "fset", "fdel", "func", "args", "keywords"):
             inner = getattr(value, name, None)
             if inner is not None:
@@ -403,7 +405,7 @@ class Snapshot:
         return (type(value).__name__,)
 
     def _visit_cached(self, path, value):
-        """functools.lru_cache, which is taken for pure: it is emptied."""
+        """Visits a functools.lru_cache, which is assumed to be pure: it is emptied."""
         self._push(f"{path}()", value.__wrapped__)
         self._entries.append(_CacheEntry(value))
         return ("cached",)
@@ -414,14 +416,14 @@ class Snapshot:
 
 
 def can_replace(owner, name):
-    """Whether something else can be put into an attribute: those of instances that lie in their __dict__, and that no descriptor hides."""
+    """Whether something else can be put into an attribute: into those in an instance's __dict__ that no descriptor hides."""
     if isinstance(owner, (type, dict, list, collections.deque)) or name not in getattr(owner, "__dict__", ()):
         return False
     return is_python_class(type(owner)) and not any(hasattr(vars(base).get(name), "__get__") for base in type(owner).__mro__)
 
 
 def _is_made(cls):
-    """Whether a function has made the class, as torch.fx does for one object: the library that it says it is of has it under no name."""
+    """Whether a function made the class, as torch.fx does for one object: the library that it claims to belong to does not have it."""
     return is_python_class(cls) and "<locals>" in cls.__qualname__
 
 
@@ -450,7 +452,7 @@ def _key_text(key):
 
 
 def _state_of_generator(value):
-    """What a generator of random numbers is up to, in a form that can be compared; None for what is none."""
+    """The state of a random number generator, in a form that can be compared; None for anything else."""
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, torch.Generator):

@@ -1,4 +1,4 @@
-// Of a build without XNNPACK: the kernels that there are.
+// For a build without XNNPACK: the kernels that are available.
 
 #include "lazyrt/runtime.h"
 
