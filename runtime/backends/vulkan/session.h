@@ -30,7 +30,7 @@ class VulkanSession {
   const void* error_word() const { return error_word_; }
   /// Whether times of nodes are asked for.
   bool is_timed() const { return timed_; }
-  /// Whether a submission with this work has room for more.
+  /// Whether a submission with this much work has room for this much more.
   bool fits(Work work, Work more) const {
     return (work + more).steps() <= program_.device().submission_work();
   }

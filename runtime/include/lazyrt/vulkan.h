@@ -54,9 +54,10 @@ struct VulkanOptions {
   const char* cache_folder = nullptr;
   /// The most work of one submission: the steps that LoadOptions::work_limit counts, plus 8 for
   /// each element of operands and results; 0 = kDefaultSubmissionWork. A run with more work is
-  /// divided between its nodes into several submissions, of which at most two are queued at a time.
-  /// This keeps a system's watchdog from stopping the device and lets other users of the queue in.
-  /// Between submissions the run can be cancelled, and its deadline is checked.
+  /// divided between its nodes (never within one) into several submissions, of which at most two
+  /// are queued at a time. This keeps a system's watchdog from stopping the device and lets other
+  /// users of the queue in. Between submissions the run can be cancelled, and its deadline is
+  /// checked.
   uint64_t submission_work = 0;
   /// For tests: uses only the limits that every device has.
   bool mask_to_floor = false;
