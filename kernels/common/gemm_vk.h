@@ -57,7 +57,7 @@ constexpr uint32_t kGemvRows = 4;
 /// the narrow one.
 inline const GemmCut& choose_gemm_tile(const VulkanLimits& limits, uint64_t rows, uint64_t columns,
                                        uint64_t batches) {
-  if (columns <= kNarrowTile.columns && rows > kSmallestTile.rows) return kNarrowTile;
+  if (columns <= kNarrowTile.columns && rows > kNarrowTile.rows / 2) return kNarrowTile;
   for (const GemmCut* tile : {&kGemmTiles[0], &kGemmTiles[1]}) {
     if (rows > tile->rows / 2 && tile->count(rows, columns) * batches >= limits.busy_groups)
       return *tile;
