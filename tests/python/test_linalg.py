@@ -149,7 +149,7 @@ def test_what_depends_on_weights_alone_is_computed_at_export(roundtrip, close, c
 
 def test_parametrized_weights_at_several_sizes(roundtrip, close):
     model = nn.Sequential(nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)), nn.ReLU()).eval()
-    _, program, _ = roundtrip(model, (torch.randn(3, 4),), dynamic={"input": {0: "n"}})
+    _, program, _ = roundtrip(model, (torch.randn(3, 4),), dynamic={"input": {0: ("n", 1, 20)}})
     other = torch.randn(9, 4)
     close(program(other), model(other))
 
