@@ -16,17 +16,22 @@ void gather_lines(const RunContext& context, int axis) {
   const Strides from = row_major(x.shape), to = row_major(index.shape);
   const IndexLines<2> lines = {LoopNest<2>(without_axis(index.shape, axis), {to, from}),
                                index.shape[axis],
-                               {to[axis], from[axis]}};
-  for_lines(cpu_services(context), lines,
-            [&](const int64_t* offset, const int64_t* step, int64_t first, int64_t last) {
-              const I* ids = index.as<const I>() + offset[0];
-              T* y = context.outputs[0].as<T>() + offset[0];
-              const T* data = x.as<const T>() + offset[1];
-              for_positions(first, last, lines.extent, to[axis] == 1, [&](int64_t i, int64_t k) {
-                const int64_t at = i * step[0] + k * lines.axis_step[0];
-                y[at] = data[i * step[1] + int64_t{ids[at]} * lines.axis_step[1]];
-              });
-            });
+                               {to[axis], 0},
+                               to[axis] == 1};
+  const I* ids = index.as<const I>();
+  T* y = context.outputs[0].as<T>();
+  const T* data = x.as<const T>();
+  const int64_t by_index = from[axis];
+  parallel_lines(cpu_services(context), lines,
+                 [=](const int64_t* offset, const int64_t* step, int64_t count) {
+                   const I* id = ids + offset[0];
+                   T* out = y + offset[0];
+                   const T* in = data + offset[1];
+                   const int64_t step_out = step[0], step_in = step[1];
+                   for (int64_t i = 0; i < count; ++i) {
+                     out[i * step_out] = in[i * step_in + int64_t{id[i * step_out]} * by_index];
+                   }
+                 });
 }
 
 template <class I>

@@ -9,12 +9,14 @@
 
 namespace lazyrt {
 
-/// N tensors along the lines of an index operand: tensor 0 is the index operand.
+/// N tensors along the lines of an index operand. Tensor 0 is the index operand; the last one is
+/// indexed: its place along the axis is what the index operand says.
 template <int N>
 struct IndexLines {
   LoopNest<N> loops;     ///< over the lines' first positions
   int64_t extent;        ///< of the index operand along the axis
-  int64_t axis_step[N];  ///< of each tensor along the axis
+  int64_t axis_step[N];  ///< of each tensor along the axis; of the last one 0
+  bool axis_is_innermost;
 };
 
 inline Shape without_axis(Shape shape, int axis) {
@@ -22,17 +24,36 @@ inline Shape without_axis(Shape shape, int axis) {
   return shape;
 }
 
-/// Calls body(offsets, steps, first, last) for ranges of lines: line i begins at offsets[n] +
-/// i * steps[n] of tensor n.
+/// Calls body(offsets, steps, count) for runs of positions of the lines [first, last) of a row of
+/// lines.loops: along the axis where it is the innermost, else along the lines, so that neighbours
+/// in memory follow each other. In each line the positions ascend.
 template <int N, class Body>
-void for_lines(const CpuServices& cpu, const IndexLines<N>& lines, const Body& body) {
+void for_runs(const IndexLines<N>& lines, const int64_t* offset, const int64_t* step, int64_t first,
+              int64_t last, const Body& body) {
+  int64_t at[N];
+  if (lines.axis_is_innermost) {
+    for (int64_t line = first; line < last; ++line) {
+      for (int n = 0; n < N; ++n) at[n] = offset[n] + line * step[n];
+      body(at, lines.axis_step, lines.extent);
+    }
+    return;
+  }
+  for (int64_t k = 0; k < lines.extent; ++k) {
+    for (int n = 0; n < N; ++n) at[n] = offset[n] + first * step[n] + k * lines.axis_step[n];
+    body(at, step, last - first);
+  }
+}
+
+/// Calls body(offsets, steps, count) for all positions, each thread for lines of its own.
+template <int N, class Body>
+void parallel_lines(const CpuServices& cpu, const IndexLines<N>& lines, const Body& body) {
   const LoopNest<N>& loops = lines.loops;
   const auto cost = static_cast<size_t>(lines.extent) * 2;
   const auto length = static_cast<size_t>(loops.row_length());
   if (loops.rows() == 1) {
     loops.for_rows(0, 1, [&](const int64_t* offset, int64_t, const int64_t* step) {
       parallel_for(cpu, length, grain_of(cost), [&](size_t begin, size_t end) {
-        body(offset, step, static_cast<int64_t>(begin), static_cast<int64_t>(end));
+        for_runs(lines, offset, step, static_cast<int64_t>(begin), static_cast<int64_t>(end), body);
       });
     });
     return;
@@ -41,25 +62,9 @@ void for_lines(const CpuServices& cpu, const IndexLines<N>& lines, const Body& b
                [&](size_t begin, size_t end) {
                  loops.for_rows(static_cast<int64_t>(begin), static_cast<int64_t>(end),
                                 [&](const int64_t* offset, int64_t count, const int64_t* step) {
-                                  body(offset, step, int64_t{0}, count);
+                                  for_runs(lines, offset, step, 0, count, body);
                                 });
                });
-}
-
-/// Calls body(line, position along the axis) so that neighbours in memory follow each other where
-/// the axis is not the innermost; in each line the positions ascend.
-template <class Body>
-void for_positions(int64_t first, int64_t last, int64_t extent, bool axis_is_innermost,
-                   const Body& body) {
-  if (axis_is_innermost) {
-    for (int64_t i = first; i < last; ++i) {
-      for (int64_t k = 0; k < extent; ++k) body(i, k);
-    }
-    return;
-  }
-  for (int64_t k = 0; k < extent; ++k) {
-    for (int64_t i = first; i < last; ++i) body(i, k);
-  }
 }
 
 /// As check_indices, for many at a time. REQUIRES: I is the type of `index`.

@@ -30,34 +30,39 @@ void scatter_lines(const RunContext& context, const Combine& combine) {
   const Strides at = row_major(index.shape), from = row_major(src.shape), to = row_major(y.shape);
   const IndexLines<3> lines = {LoopNest<3>(without_axis(index.shape, axis), {at, from, to}),
                                index.shape[axis],
-                               {at[axis], from[axis], to[axis]}};
-  for_lines(cpu_services(context), lines,
-            [&](const int64_t* offset, const int64_t* step, int64_t first, int64_t last) {
-              const I* ids = index.as<const I>() + offset[0];
-              const T* values = src.as<const T>() + offset[1];
-              T* targets = y.as<T>() + offset[2];
-              for_positions(first, last, lines.extent, at[axis] == 1, [&](int64_t i, int64_t k) {
-                const int64_t id = ids[i * step[0] + k * lines.axis_step[0]];
-                T& target = targets[i * step[2] + id * lines.axis_step[2]];
-                target = combine(target, values[i * step[1] + k * lines.axis_step[1]]);
-              });
-            });
+                               {at[axis], from[axis], 0},
+                               at[axis] == 1};
+  const I* ids = index.as<const I>();
+  const T* values = src.as<const T>();
+  T* targets = y.as<T>();
+  const int64_t by_index = to[axis];
+  parallel_lines(cpu_services(context), lines,
+                 [=](const int64_t* offset, const int64_t* step, int64_t count) {
+                   const I* id = ids + offset[0];
+                   const T* value = values + offset[1];
+                   T* out = targets + offset[2];
+                   const int64_t step_id = step[0], step_value = step[1], step_out = step[2];
+                   for (int64_t i = 0; i < count; ++i) {
+                     T& target = out[i * step_out + int64_t{id[i * step_id]} * by_index];
+                     target = combine(target, value[i * step_value]);
+                   }
+                 });
 }
 
 template <class T, class I>
 Fault combine_lines(const RunContext& context) {
   switch (context.attrs.as<fb::Scatter>().fn()) {
     case Fn::Add:
-      scatter_lines<T, I>(context, wrapping_add<T>);
+      scatter_lines<T, I>(context, [](T a, T b) { return wrapping_add(a, b); });
       break;
     case Fn::Mul:
-      scatter_lines<T, I>(context, wrapping_mul<T>);
+      scatter_lines<T, I>(context, [](T a, T b) { return wrapping_mul(a, b); });
       break;
     case Fn::Max:
-      scatter_lines<T, I>(context, maximum<T>);
+      scatter_lines<T, I>(context, [](T a, T b) { return maximum(a, b); });
       break;
     default:
-      scatter_lines<T, I>(context, minimum<T>);
+      scatter_lines<T, I>(context, [](T a, T b) { return minimum(a, b); });
       break;
   }
   return {};

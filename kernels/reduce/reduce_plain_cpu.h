@@ -68,20 +68,20 @@ Acc element(T x) {
     return static_cast<Acc>(x);
 }
 
-/// Eight results at once, which compilers turn into vectors, and which do not wait for each other.
+/// Four results at once, which do not wait for each other.
 template <class F, class T>
 typename F::Acc fold_row(const T* x, int64_t n) {
   using Acc = typename F::Acc;
-  constexpr int kLanes = 8;
-  Acc lanes[kLanes];
-  for (Acc& lane : lanes) lane = F::start();
+  Acc a = F::start(), b = a, c = a, d = a;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int j = 0; j < kLanes; ++j) lanes[j] = F::f(lanes[j], element<Acc>(x[i + j]));
+  for (; i + 4 <= n; i += 4) {
+    a = F::f(a, element<Acc>(x[i]));
+    b = F::f(b, element<Acc>(x[i + 1]));
+    c = F::f(c, element<Acc>(x[i + 2]));
+    d = F::f(d, element<Acc>(x[i + 3]));
   }
-  for (; i < n; ++i) lanes[0] = F::f(lanes[0], element<Acc>(x[i]));
-  for (int j = 1; j < kLanes; ++j) lanes[0] = F::f(lanes[0], lanes[j]);
-  return lanes[0];
+  for (; i < n; ++i) a = F::f(a, element<Acc>(x[i]));
+  return F::f(F::f(a, b), F::f(c, d));
 }
 
 constexpr int64_t kBlock = 256;  ///< columns
