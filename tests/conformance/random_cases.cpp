@@ -85,10 +85,10 @@ OpCase binary(Draw& d) {
   if (binary_kind(t.fn) == BinaryKind::kDivision && d.coin()) {
     const DType dtype = d.coin() ? DType::kInt64 : DType::kInt32;
     const Fill divisors = d.coin() ? Fill::integers(1, 5) : Fill::integers(-4, -1);
-    return {
-        "",
-        case_attrs(t),
-        {random_operand(a, Fill::integers(-99, 99), dtype), random_operand(b, divisors, dtype)}};
+    return {"",
+            case_attrs(t),
+            {random_operand(a, d.coin() ? Fill::integers(-99, 99) : d.whole_numbers(dtype), dtype),
+             random_operand(b, divisors, dtype)}};
   }
   const Fill fill = t.fn == Fn::Pow ? Fill::uniform(0.1, 2) : Fill::normal();
   return {"", case_attrs(t), {random_operand(a, fill), random_operand(b, fill)}};
