@@ -217,7 +217,7 @@ std::vector<Break> breaks() {
        }},
       {"methods.values.kind", "unknown", kNo, "kind 77",
        [](auto& p) { value(p, kX).kind = fb::ValueKind(77); }},
-      {"methods.values.kind", "input made by a node", kBad, "none of the method's inputs",
+      {"methods.values.kind", "input made by a node", kBad, "not one of the method's inputs",
        [](auto& p) { value(p, kRows).kind = fb::ValueKind::Input; }},
       {"methods.values.kind", "constant bound as input", kBad, "not of kind Input",
        [](auto& p) { value(p, kX).kind = fb::ValueKind::Constant; }},
@@ -441,7 +441,7 @@ std::vector<Break> breaks() {
       {"methods.sources", "dropped", kBad, "there is no source 0",
        [](auto& p) { method(p).sources.clear(); }},
 
-      {"methods.inputs", "one dropped", kBad, "value 1 ('ids'): it is of kind Input, but not one",
+      {"methods.inputs", "one dropped", kBad, "value 1 ('ids') is of kind Input, but not one",
        [](auto& p) { method(p).inputs.pop_back(); }},
       {"methods.inputs.name", "missing", kBad, "name",
        [](auto& p) { method(p).inputs[0]->name = ""; }},
