@@ -79,23 +79,9 @@ void apply(const RunContext& context, R (*f)(T, T)) {
 }
 
 template <class T>
-bool has_zero(const TensorView& b) {
-  const T* data = b.as<const T>();
-  for (int64_t i = 0, n = b.numel(); i < n; ++i) {
-    if (data[i] == T(0)) return true;
-  }
-  return false;
-}
-
-template <class T>
 Fault run_typed(const RunContext& context) {
   const Fn fn = context.attrs.as<fb::Binary>().fn();
-  if constexpr (!kIsFloat<T>) {
-    if (binary_kind(fn) == BinaryKind::kDivision && context.outputs[0].numel() > 0 &&
-        has_zero<T>(context.inputs[1])) {
-      return division_by_zero(fb::EnumNameBinaryFn(fn));
-    }
-  }
+  LAZYRT_RETURN_IF_ERROR(check_divisors<T>(fn, context));
   if constexpr (!std::is_same_v<T, Bool>) {
     if (!gives_bool(binary_kind(fn))) {
       apply(context, function<T, T>(fn));

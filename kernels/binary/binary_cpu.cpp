@@ -34,12 +34,10 @@ void row_of(const void* a, int64_t step_a, const void* b, int64_t step_b, void* 
   }
 }
 
-/// nullptr if F does not take T or is not kept for T; also if it divides, because the reference
-/// checks for zeros first.
+/// nullptr if F does not take T or is not kept for T.
 template <class T, class F>
 constexpr Row find_row() {
-  if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)) &&
-                F::kKind != BinaryKind::kDivision)
+  if constexpr (kTakes<F, T> && keeps(kDTypeOf<T>, kept_types_of(F::kNumber)))
     return row_of<T, typename F::template Result<T>, F>;
   return nullptr;
 }
@@ -114,6 +112,8 @@ Fault run(void*, const RunContext& context) {
   const TensorView& a = context.inputs[0];
   const TensorView& b = context.inputs[1];
   const TensorView& y = context.outputs[0];
+  if (a.dtype == DType::kInt64) LAZYRT_RETURN_IF_ERROR(check_divisors<int64_t>(fn, context));
+  if (a.dtype == DType::kInt32) LAZYRT_RETURN_IF_ERROR(check_divisors<int32_t>(fn, context));
   const RowRunner runner = {vector_rows(cpu.vector->kind, a.dtype, fn),
                             plain_row(a.dtype, fn),
                             a.as<const char>(),

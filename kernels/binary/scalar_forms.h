@@ -8,6 +8,7 @@
 #include "kernels/binary/binary_function.h"
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/element.h"
+#include "runtime/op/op_def.h"
 
 namespace lazyrt {
 
@@ -81,6 +82,19 @@ namespace binary_functions {
 #include "kernels/binary/functions.inc"
 }  // namespace binary_functions
 #undef LAZYRT_BINARY
+
+/// Before a function of BinaryKind::kDivision: refuses integers divided by 0.
+template <class T>
+Fault check_divisors([[maybe_unused]] fb::BinaryFn fn, [[maybe_unused]] const RunContext& context) {
+  if constexpr (!kIsFloat<T> && !std::is_same_v<T, Bool>) {
+    if (binary_kind(fn) != BinaryKind::kDivision || context.outputs[0].numel() == 0) return {};
+    const T* divisors = context.inputs[1].as<const T>();
+    for (int64_t i = 0, n = context.inputs[1].numel(); i < n; ++i) {
+      if (divisors[i] == 0) return division_by_zero(fb::EnumNameBinaryFn(fn));
+    }
+  }
+  return {};
+}
 
 /// Whether F takes T.
 template <class F, class T>

@@ -24,6 +24,8 @@ CaseList gather_cases() {
                     make("smaller", {4, 5, 6}, 1, indices({2, 8, 3}, 4)),
                     make("last", {2, 3, 9}, 2, indices({2, 3, 1}, 8)),
                     make("vector", {6}, 0, indices({10}, 5, DType::kInt32)),
+                    make("i32_columns", {4, 6}, 1, indices({3, 9}, 5, DType::kInt32)),
+                    make("batches", {3, 5, 40}, 1, indices({3, 7, 33}, 4)),
                     make("nothing", {4, 3}, 0, indices({0, 3}, 3)),
                     make("i64", {4, 3}, 1, indices({4, 2}, 2), DType::kInt64),
                     make("u8", {4, 3}, 1, indices({4, 2}, 2), DType::kUInt8),

@@ -32,6 +32,9 @@ CaseList scatter_cases() {
       make("f16", Fn::Assign, {5}, 0, distinct({4}), {4}, DType::kFloat16),
       make("u8", Fn::Assign, {4, 7}, 0, distinct({4, 7}), {4, 7}, DType::kUInt8),
       make("u8_rows", Fn::Assign, {3, 5}, 1, distinct({3, 4}), {3, 4}, DType::kUInt8),
+      make("last_wins", Fn::Assign, {3, 4}, 1,
+           value_operand({3, 6}, {2, 0, 2, 1, 0, 2}, DType::kInt32), {3, 6}),
+      make("batches", Fn::Assign, {2, 4, 33}, 1, distinct({2, 1, 33}), {2, 1, 33}),
       make("i32_index", Fn::Assign, {5}, 0, value_operand({2}, {4, 0}, DType::kInt32), {2})};
   for (Fn fn : {Fn::Add, Fn::Mul, Fn::Max, Fn::Min}) {
     const auto repeated = [](std::vector<int64_t> shape) {

@@ -1,10 +1,12 @@
-// Sum, mean, max and min of float32 over one run of neighbouring axes, in vectors.
+// Reductions over one run of neighbouring axes: sum, mean, max and min of float32 in vectors, the
+// others as reduce_plain_cpu.h has them.
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/common/check.h"
 #include "kernels/common/strides.h"
+#include "kernels/reduce/reduce_plain_cpu.h"
 #include "runtime/backends/cpu/cpu_backend.h"
 
 namespace lazyrt {
@@ -37,14 +39,15 @@ bool reduced_view(const NodeSpec& node, AxisView* view) {
   return true;
 }
 
+/// Of float32.
+bool has_vectors(Fn fn) {
+  return fn == Fn::Sum || fn == Fn::Mean || fn == Fn::Max || fn == Fn::Min;
+}
+
 Fault supports(const NodeSpec& node) {
-  const Fn fn = node.attrs.as<fb::Reduce>().fn();
   AxisView view;
-  if (node.inputs[0].dtype != DType::kFloat32)
-    return Fault(Error::kUnsupported, "reduce: only f32");
-  if (fn != Fn::Sum && fn != Fn::Mean && fn != Fn::Max && fn != Fn::Min) {
-    return Fault(Error::kUnsupported, "reduce: no vector form of %s", fb::EnumNameReduceFn(fn));
-  }
+  LAZYRT_RETURN_IF_ERROR(visit_dtype(plain_reduce::ElementTypes{}, node.inputs[0].dtype,
+                                     [](auto) { return Fault(); }));
   if (node.inputs[0].numel() == 0 || !reduced_view(node, &view)) {
     return Fault(Error::kUnsupported, "reduce: empty, or the axes are not neighbours");
   }
@@ -168,6 +171,12 @@ Fault run(void*, const RunContext& context) {
   TensorSpec x = {context.inputs[0].dtype, context.inputs[0].shape, nullptr};
   AxisView view;
   reduced_view({context.attrs, Span<const TensorSpec>(&x, 1), {}}, &view);
+  if (x.dtype != DType::kFloat32 || !has_vectors(fn)) {
+    return visit_dtype(plain_reduce::ElementTypes{}, x.dtype, [&](auto type) {
+      plain_reduce::run_typed<typename decltype(type)::type>(context, fn, view);
+      return Fault();
+    });
+  }
   if (view.inner == 1)
     reduce_rows(context, fn, view);
   else

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "kernels/common/op_case.h"
 
 namespace lazyrt {
@@ -22,6 +25,17 @@ CaseList cum_sum_cases() {
                     make("f64", {7}, 0, DType::kFloat64),
                     make("i64", {3, 4}, 1, DType::kInt64),
                     make("i32", {3, 4}, 0, DType::kInt32)};
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (const auto& [name, shape] : {std::pair<const char*, std::vector<int64_t>>{"special", {3, 7}},
+                                    {"special_columns", {7, 3}}}) {
+    OpCase special = make(name, shape, shape[0] == 3 ? 1 : 0);
+    special.operands[0].fill = Fill::of({1, kInf, 2, -kInf, 3, std::nan(""), -1, 0.5});
+    cases.push_back(special);
+  }
+  cases.push_back(make("wide", {3, 4, 300}, 1));
+  OpCase wraps = make("wraps", {2, 9}, 1, DType::kInt32);
+  wraps.operands[0].fill = Fill::integers(1 << 29, 1 << 30);
+  cases.push_back(wraps);
   OpCase by_hand = make("by_hand", {4}, 0);
   by_hand.operands = {value_operand({4}, {1, 2, 3, -4})};
   by_hand.expected = {1, 3, 6, 2};

@@ -5,6 +5,7 @@
 #include "kernels/common/arithmetic.h"
 #include "kernels/common/element.h"
 #include "kernels/common/strides.h"
+#include "runtime/op/op_def.h"
 
 namespace lazyrt {
 

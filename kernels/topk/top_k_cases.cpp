@@ -42,6 +42,13 @@ CaseList top_k_cases() {
       cases.push_back(std::move(unsorted));
     }
   }
+  constexpr double kMost = 9.2e18;
+  cases.push_back(
+      make("i64_extremes", {3, 4}, 1, 3, true, Fill::of({-kMost, 0, kMost, -1, 1}), DType::kInt64));
+  cases.push_back(
+      make("i64_columns", {30, 3}, 0, 2, false, Fill::integers(-1000000, 1000000), DType::kInt64));
+  cases.push_back(
+      make("i32", {2, 50}, 1, 30, true, Fill::integers(-2000000000, 2000000000), DType::kInt32));
   OpCase ties = make("ties_by_hand", {6}, 0, 3, true, Fill::of({1, 3, 2, 3, 3, 0}));
   ties.expected = {3, 3, 3};
   cases.push_back(ties);

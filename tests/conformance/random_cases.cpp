@@ -1,6 +1,8 @@
 #include "tests/conformance/random_cases.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -44,6 +46,15 @@ class Draw {
     if (out.empty()) out.push_back(static_cast<int32_t>(in(0, rank - 1)));
     return out;
   }
+  int axis(const Dims& dims) {
+    return static_cast<int>(in(0, static_cast<int64_t>(dims.size()) - 1));
+  }
+  /// Integers: few ones, so that many are equal, or so many that sums of them wrap.
+  Fill whole_numbers(DType dtype) {
+    const int64_t most = dtype == DType::kInt64 ? int64_t{1} << 62 : int64_t{1} << 30;
+    return dtype == DType::kBool || coin() ? Fill::integers(dtype == DType::kBool ? 0 : -3, 1)
+                                           : Fill::integers(-most, most);
+  }
   template <class Enum>
   Enum any(Enum last) {
     return static_cast<Enum>(in(0, static_cast<int64_t>(last)));
@@ -71,6 +82,14 @@ OpCase binary(Draw& d) {
   } while ((binary_types(binary_kind(t.fn)) & kFloatTypes) == 0);
   Dims a = d.shape(0, 5, 7), b = d.narrowed(a);
   if (d.coin()) std::swap(a, b);
+  if (binary_kind(t.fn) == BinaryKind::kDivision && d.coin()) {
+    const DType dtype = d.coin() ? DType::kInt64 : DType::kInt32;
+    const Fill divisors = d.coin() ? Fill::integers(1, 5) : Fill::integers(-4, -1);
+    return {"",
+            case_attrs(t),
+            {random_operand(a, d.coin() ? Fill::integers(-99, 99) : d.whole_numbers(dtype), dtype),
+             random_operand(b, divisors, dtype)}};
+  }
   const Fill fill = t.fn == Fn::Pow ? Fill::uniform(0.1, 2) : Fill::normal();
   return {"", case_attrs(t), {random_operand(a, fill), random_operand(b, fill)}};
 }
@@ -190,7 +209,12 @@ OpCase reduce(Draw& d) {
   t.fn = d.any(fb::ReduceFn::MAX);
   t.axes = d.axes(static_cast<int64_t>(shape.size()));
   t.keepdim = d.coin();
-  return {"", case_attrs(t), {random_operand(shape)}};
+  if (t.fn == fb::ReduceFn::Mean || d.coin()) return {"", case_attrs(t), {random_operand(shape)}};
+  const bool takes_bools = t.fn != fb::ReduceFn::Sum && t.fn != fb::ReduceFn::Prod;
+  const DType dtype = takes_bools && d.coin() ? DType::kBool
+                      : d.coin()              ? DType::kInt64
+                                              : DType::kInt32;
+  return {"", case_attrs(t), {random_operand(shape, d.whole_numbers(dtype), dtype)}};
 }
 
 OpCase softmax(Draw& d) {
@@ -203,9 +227,78 @@ OpCase softmax(Draw& d) {
 
 OpCase cum_sum(Draw& d) {
   fb::CumSumT t;
-  const Dims shape = d.shape(1, 4, 20);
-  t.axis = static_cast<int>(d.in(0, static_cast<int64_t>(shape.size()) - 1));
-  return {"", case_attrs(t), {random_operand(shape)}};
+  Dims shape = d.shape(1, 4, 20);
+  t.axis = d.axis(shape);
+  if (d.coin(3)) shape.back() *= 30;
+  if (d.coin()) return {"", case_attrs(t), {random_operand(shape)}};
+  const DType dtype = d.coin() ? DType::kInt64 : DType::kInt32;
+  return {"", case_attrs(t), {random_operand(shape, d.whole_numbers(dtype), dtype)}};
+}
+
+/// Operand, axis and indices of a gather or scatter: x, and an index that is at most as large
+/// beside the axis.
+struct Indexed {
+  Dims x;
+  int axis;
+  CaseOperand index;
+};
+Indexed indexed(Draw& d) {
+  Indexed made;
+  made.x = d.shape(1, 4, 9);
+  made.axis = d.axis(made.x);
+  int64_t& extent = made.x[static_cast<size_t>(made.axis)];
+  extent = std::max<int64_t>(extent, 1);
+  Dims shape = made.x;
+  for (int64_t& size : shape) size = d.coin(4) ? d.in(0, size) : size;
+  shape[static_cast<size_t>(made.axis)] = d.extent(20);
+  made.index = random_operand(shape, Fill::integers(0, extent - 1),
+                              d.coin() ? DType::kInt64 : DType::kInt32);
+  return made;
+}
+
+DType moved_type(Draw& d) {
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kInt64, DType::kFloat16, DType::kUInt8};
+  return kTypes[d.in(0, 3)];
+}
+
+OpCase gather(Draw& d) {
+  fb::GatherT t;
+  const Indexed of = indexed(d);
+  t.axis = of.axis;
+  return {
+      "", case_attrs(t), {random_operand(of.x, Fill::integers(0, 99), moved_type(d)), of.index}};
+}
+
+OpCase scatter(Draw& d) {
+  fb::ScatterT t;
+  const Indexed of = indexed(d);
+  t.axis = of.axis, t.fn = d.any(fb::ScatterFn::MAX);
+  Dims src = of.index.shape;
+  for (int64_t& size : src) size += d.coin(4) ? d.in(0, 2) : 0;
+  const DType dtype = t.fn == fb::ScatterFn::Assign ? moved_type(d)
+                      : d.coin()                    ? DType::kFloat32
+                                                    : DType::kInt64;
+  const Fill few = Fill::integers(0, 3);
+  return {"",
+          case_attrs(t),
+          {random_operand(of.x, few, dtype), of.index, random_operand(src, few, dtype)}};
+}
+
+/// With many elements that are equal, zeros of both signs, infinities and NaN among them.
+OpCase top_k(Draw& d) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  fb::TopKT t;
+  Dims shape = d.shape(1, 3, 12);
+  t.axis = d.axis(shape);
+  int64_t& extent = shape[static_cast<size_t>(t.axis)];
+  if (d.coin(3)) extent *= 40;
+  t.k = static_cast<int32_t>(d.coin(3) ? extent : d.in(0, d.coin() ? extent : extent / 9));
+  t.largest = d.coin(), t.sorted = d.coin();
+  const DType dtype = d.coin() ? DType::kFloat32 : d.coin() ? DType::kInt64 : DType::kInt32;
+  const Fill fill = dtype != DType::kFloat32 ? d.whole_numbers(dtype)
+                    : d.coin(4) ? Fill::of({0.0, -0.0, std::nan(""), 1, kInf, -kInf, -1, 0.0, -1})
+                                : Fill::normal();
+  return {"", case_attrs(t), {random_operand(shape, fill, dtype)}};
 }
 
 OpCase scan(Draw& d) {
@@ -393,6 +486,9 @@ const std::map<OpAttrs, OpCase (*)(Draw&)>& generators() {
       {OpAttrs::AdaptiveAvgPool2d, adaptive_avg_pool2d},
       {OpAttrs::Reduce, reduce},
       {OpAttrs::CumSum, cum_sum},
+      {OpAttrs::Gather, gather},
+      {OpAttrs::Scatter, scatter},
+      {OpAttrs::TopK, top_k},
       {OpAttrs::Scan, scan},
       {OpAttrs::Softmax, softmax},
       {OpAttrs::LayerNorm, layer_norm},

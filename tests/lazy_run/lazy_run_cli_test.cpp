@@ -267,6 +267,31 @@ TEST_F(LazyRun, OutputNamesCannotLeaveTheFolder) {
   }
 }
 
+TEST_F(LazyRun, FallbacksOfSeveralBundlesAreCounted) {
+  const std::string scan = LAZYRT_SCAN_BUNDLE;
+  const Outcome o = run("--fallbacks " + scan + " " + at("m.lzb") + " " + scan + " --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.json()["bundles"], 3);
+  EXPECT_EQ(o.json()["nodes"], 2 * run(scan + " --json").json()["nodes"].get<int>() + 3);
+  const Json first = o.json()["fallbacks"][0];
+  EXPECT_EQ(first["op"], "scan");
+  EXPECT_EQ(first["types"], "f32");
+  EXPECT_EQ(first["backend"], "reference");
+  EXPECT_THAT(first["reason"].get<std::string>(), HasSubstr("no cpu kernel"));
+  EXPECT_EQ(first["bundles"], 2);
+  EXPECT_EQ(first["nodes"], 8);
+  EXPECT_THAT(run("--fallbacks " + scan).out, HasSubstr("scan has no cpu kernel\n"));
+}
+
+TEST_F(LazyRun, FallbacksAreOfTheChosenBackend) {
+  const Outcome none = run("--fallbacks " + at("m.lzb") + " --backend reference");
+  EXPECT_EQ(none.out, "0 of 3 nodes in 1 bundle run on another backend than reference\n");
+  EXPECT_EQ(run("--fallbacks " + at("m.lzb") + " " + at("none.lzb")).code, 3);
+  const Outcome two = run(at("m.lzb") + " " + at("m.lzb"));
+  EXPECT_EQ(two.code, 1);
+  EXPECT_THAT(two.err, HasSubstr("only --fallbacks takes several"));
+}
+
 TEST_F(LazyRun, HelpAndProfile) {
   const Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);

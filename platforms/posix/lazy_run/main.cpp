@@ -6,6 +6,7 @@
 #include "lazyrt/log.h"
 #include "platforms/posix/lazy_run/devices.h"
 #include "platforms/posix/lazy_run/explain.h"
+#include "platforms/posix/lazy_run/fallbacks.h"
 #include "platforms/posix/lazy_run/op_list.h"
 #include "platforms/posix/lazy_run/progress.h"
 #include "platforms/posix/lazy_run/report.h"
@@ -15,17 +16,17 @@
 namespace lazyrt::run {
 namespace {
 
-Program open_program(const Options& options) {
+Program open_program(const Options& options, const std::string& bundle) {
   LoadOptions load;
   load.check_data = options.check_data;
   load.memory_limit = options.memory_limit;
   load.work_limit = options.work_limit;
   load.node_work_limit = options.node_work_limit;
-  Result<Program> program = Program::open(options.bundle.c_str(), default_ops(), load);
+  Result<Program> program = Program::open(bundle.c_str(), default_ops(), load);
   if (program.status().error() == Error::kNotFound) {
     throw Failure(ExitCode::kIo, program.status().message());
   }
-  require(program.status(), options.bundle);
+  require(program.status(), bundle);
   return std::move(*program);
 }
 
@@ -71,10 +72,15 @@ ExitCode run(int argc, char** argv) {
   BackendChoice backends(options.cache.empty() ? nullptr : options.cache.c_str());
   Progress progress;
   Surroundings surroundings;
-  surroundings.open = [&] { return open_program(options); };
+  surroundings.open = [&] { return open_program(options, options.bundle); };
   const Result<const Backend*> backend = backends.find(options.backend.c_str(), options.device);
   if (!backend.ok()) throw Failure(ExitCode::kRun, backend.status().message());
   surroundings.backend = *backend;
+  if (options.fallbacks) {
+    const auto open = [&](const std::string& bundle) { return open_program(options, bundle); };
+    list_fallbacks(options, default_ops(), *backend, open, stdout);
+    return ExitCode::kOk;
+  }
   if (options.self_test && backends.is_vulkan_open()) {
     surroundings.self_test = [&](const Program& program) {
       progress.phase("testing the device");

@@ -23,7 +23,7 @@ name is for the first run. Inputs given once are the same in all of them.
 With --json the last line of stdout is one JSON object. Of a run: inputs, outputs (name, file, shape,
 dtype; of several runs: runs, each with variant and outputs), literals, states, variants (inputs, guards), the variant that ran, samples and their errors (types: of an output that has another dtype or shape),
 taps (name, variant, node, value, dtype, shape, file; min, max and mean of what is finite, not_finite), self_test (device; refused: operators that the cpu runs), reference_nodes, copies (between the host's memory and devices'), plan_bytes, guard_refusals (each guard
-that turned a run away from its variant, and how often). Of --list-devices: devices, reason (there are none). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
+that turned a run away from its variant, and how often). Of --list-devices: devices, reason (there are none). Of --fallbacks: bundles, nodes (their numbers), fallbacks (op, types, backend, reason, bundles, nodes). Of --bench: latencies_ms, median_ms, load_ms (open, verify, create
 the session), first_ms, cpu_ms (of one run), vmhwm_kb, bytes (of the bundle), arena_bytes, workspace_bytes, packed_weight_bytes, state_bytes, plan_bytes (what runs keep
 of the metadata), device_bytes, total_bytes (all that counts against --memory-limit). Progress goes to stderr.
 Of texts that many entries may share (modules, files, guards, names in samples, variants and taps) at most 200 bytes are given, then "...".
@@ -39,7 +39,8 @@ Examples:
   lazy-run model.lzb --tap features.0 --output-dir out
   lazy-run voice.lzb --input x=frame0.npy --input x=frame1.npy --output-dir out
   lazy-run model.lzb --trace trace.json
-  lazy-run model.lzb --bench 2 --threads 2)";
+  lazy-run model.lzb --bench 2 --threads 2
+  lazy-run --fallbacks models/*.lzb)";
 
 std::pair<std::string, std::string> split_input(const std::string& text) {
   const size_t at = text.find('=');
@@ -50,7 +51,7 @@ std::pair<std::string, std::string> split_input(const std::string& text) {
 }
 
 void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
-  app->add_option("bundle", o->bundle, "The .lzb file");
+  app->add_option("bundle", o->bundles, "The .lzb file; with --fallbacks also several");
   app->add_option(
          "--input", *inputs,
          "NAME=FILE.npy, once for each input; an input given several times has a file for each of "
@@ -113,6 +114,10 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
   app->add_flag("--ops", o->ops,
                 "Runs nothing: lists the operators, functions and types that the bundle uses, for "
                 "lazyrt_selective");
+  app->add_flag(
+      "--fallbacks", o->fallbacks,
+      "Runs nothing: lists the operators of all bundles that the backend leaves to "
+      "another one (cpu: to the reference kernels), most frequent first, with the reason");
   app->add_flag("--json", o->json, "Prints one JSON object");
   app->add_flag("--profile", o->profile, "Prints the time of each node");
   app->add_flag("--check-data", o->check_data, "Checks the checksum of constants and samples too");
@@ -129,7 +134,10 @@ bool parse_options(int argc, char** argv, Options* options, ExitCode* code) {
   try {
     app.parse(argc, argv);
     for (const std::string& text : inputs) options->inputs.push_back(split_input(text));
-    if (options->bundle.empty() && !options->list_devices) throw CLI::RequiredError("bundle");
+    if (options->bundles.empty() && !options->list_devices) throw CLI::RequiredError("bundle");
+    if (options->bundles.size() > 1 && !options->fallbacks)
+      throw CLI::ValidationError("bundle", "only --fallbacks takes several");
+    if (!options->bundles.empty()) options->bundle = options->bundles[0];
     const bool is_on_vulkan = options->backend == "vulkan" || options->backend == "auto";
     if (options->self_test && !is_on_vulkan)
       throw CLI::ValidationError("--self-test", "needs --backend vulkan or auto");

@@ -12,7 +12,8 @@ namespace lazyrt::run {
 
 /// The command line.
 struct Options {
-  std::string bundle;
+  std::string bundle;                                       ///< the first of them
+  std::vector<std::string> bundles;                         ///< more than one only with --fallbacks
   std::string method;                                       ///< empty: "forward", or the only one
   std::vector<std::pair<std::string, std::string>> inputs;  ///< name, file
   std::string input_dir;
@@ -35,8 +36,9 @@ struct Options {
   bool json = false;
   bool profile = false;
   bool check_data = false;
-  std::string explain;  ///< a code to give the text of instead of running
-  bool ops = false;     ///< list what the bundle needs of a build instead of running it
+  std::string explain;     ///< a code to give the text of instead of running
+  bool ops = false;        ///< list what the bundle needs of a build instead of running it
+  bool fallbacks = false;  ///< list what the backend leaves to another one instead of running
 
   bool bench() const { return bench_seconds > 0; }
   bool has_inputs() const { return !inputs.empty() || !input_dir.empty(); }
