@@ -49,6 +49,7 @@ class TorchScriptCapture {
       return outputs_.take(flatten_outputs(run_forward(inputs, capture_device(), "trace"), "out"));
     };
     Outcome<Trace> trace = capture_checked(request, program, check);
+    if (!trace.ok() && changes_form_) return trace;
     // Each capture may find one more number that changes with another: never more than there are.
     while (!changing_.empty() && !module_.phase()) {
       for (const std::string& name : std::exchange(changing_, {})) module_.keep_number(name);

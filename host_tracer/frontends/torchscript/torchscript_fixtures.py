@@ -518,9 +518,11 @@ def alternates():
 class Fills(nn.Module):
     """A list of at most three, and how many calls it took."""
 
+    window: List[Tensor]
+
     def __init__(self):
         super().__init__()
-        self.window = torch.jit.annotate(List[Tensor], [])
+        self.window = []
         self.filled = 0
 
     def forward(self, x):
