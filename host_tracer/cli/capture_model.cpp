@@ -42,18 +42,4 @@ Outcome<Traces> capture_model(const std::string& path, std::vector<GivenInput> i
   return traces;
 }
 
-Outcome<Trace> capture_at_sizes(const std::string& path, std::vector<GivenInput> inputs,
-                                const CaptureSettings& settings) {
-  auto traces = capture_model(path, std::move(inputs), settings);
-  if (!traces.ok()) return traces.failure();
-  if (traces->size() > 1) {
-    return Failure{Error::kUnsupported,
-                   "attributes of the program take several forms (None, flags, lengths, shapes) in "
-                   "a row of calls, which lazy-export does only for fixed sizes: export it from "
-                   "Python, lazyrt.export(torch.jit.load(path), (x,), out, dynamic={...}), or "
-                   "leave --dynamic out"};
-  }
-  return std::move(traces->front());
-}
-
 }  // namespace lazyrt

@@ -29,8 +29,4 @@ struct CaptureSettings {
 Outcome<std::vector<Trace>> capture_model(const std::string& path, std::vector<GivenInput> inputs,
                                           const CaptureSettings& settings);
 
-/// The same where extents vary: a program with phases is refused.
-Outcome<Trace> capture_at_sizes(const std::string& path, std::vector<GivenInput> inputs,
-                                const CaptureSettings& settings);
-
 }  // namespace lazyrt

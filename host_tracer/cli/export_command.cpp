@@ -112,6 +112,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+Failure phases_at_sizes() {
+  return {Error::kUnsupported,
+          "attributes of the program take several forms (None, flags, lengths, shapes) in a row of "
+          "calls, which lazy-export follows for fixed sizes only: leave --dynamic out, or export "
+          "it from Python: lazyrt.export(torch.jit.load(path), args, out, dynamic={...})"};
+}
+
 [[noreturn]] void stop(const Failure& failure) { throw Stop{failure, exit_code(failure.error)}; }
 
 bool Export::dumps(const std::string& pass) const {
@@ -201,6 +208,7 @@ void Export::capture() {
       traces_.push_back(std::move(trace));
     }
     if (captured_ == 1) dims_ = varying_dims();
+    if (!dims_.empty() && traces_.size() > 1) stop(phases_at_sizes());
   }
   describe_traces(traces_, &summary_);
   for (std::string& line : idle_allowances(args_.allow, summary_.findings)) {
@@ -247,9 +255,9 @@ void Export::add_sample(std::vector<GivenInput> inputs) {
   settings.sample_outputs = settings.second_trace = false;
   std::string interface;
   settings.interface = &interface;
-  auto trace = capture_at_sizes(args_.model, std::move(inputs), settings);
-  if (!trace.ok()) stop({trace.failure().error, name + ": " + trace.failure().text});
-  more_samples_.push_back(std::move(trace->sample_inputs));
+  auto traces = capture_model(args_.model, std::move(inputs), settings);
+  if (!traces.ok()) stop({traces.failure().error, name + ": " + traces.failure().text});
+  more_samples_.push_back(std::move(traces->front().sample_inputs));
 }
 
 /// The dims that vary, from --dynamic and the file; none with --static.
@@ -281,14 +289,15 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   settings.progress = nullptr;
   std::string interface;
   settings.interface = &interface;
-  auto trace = capture_at_sizes(args_.model, inputs_at(inputs), settings);
-  if (trace.ok() && !join_interfaces(interface, &interface_)) {
+  auto traces = capture_model(args_.model, inputs_at(inputs), settings);
+  if (!traces.ok()) return traces.failure();
+  if (!join_interfaces(interface, &interface_)) {
     return Failure{
         Error::kUnsupported,
         "the program's arguments or results are nested differently than with the sample, "
         "or are other texts"};
   }
-  return trace;
+  return std::move(traces->front());  // the sample has no phases: this call has none
 }
 
 /// Describes what the traces at other sizes found, once; guards and syncs are those of the sample.

@@ -57,7 +57,7 @@ class Phases(Base):
     def test_sizes_that_vary_are_refused(self):
         fixtures.streams()[0].save(path("m.pt"))
         self.refuses("lazy-export", path("m.pt"), "-o", path("out.lzb"), "--input", "x=1,3:f32", "--dynamic", "x.0=batch:1..4",
-                     code=UNSUPPORTED, says=["export it from Python"])
+                     code=UNSUPPORTED, says=["leave --dynamic out"])
 
     def test_compare(self):
         self.row(fixtures.streams)

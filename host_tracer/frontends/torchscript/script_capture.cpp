@@ -156,8 +156,8 @@ class TorchScriptCapture {
     trace.written_in_place = written_in_place_;
     trace.read_names = read_names_;
     trace.layouts_matter = copies_.matter();
-    if (!module_.phase() || copies_.matter()) trace.set_names = set_names_;
     if (module_.phase()) return;
+    trace.set_names = set_names_;
     for (const std::string& name : read_constants_) trace.asked.push_back({name, {}});
     trace.only_set = only_set_;
     const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out

@@ -236,6 +236,15 @@ Names state_names(const Trace& trace) {
   return names;
 }
 
+/// What the call writes into the state: copy() takes only the shape of what was there.
+TraceValueId written_value(const Trace& trace, const TraceState& state) {
+  const int32_t producer = trace.values[static_cast<size_t>(state.next)].producer;
+  if (producer < 0) return state.next;
+  const TraceNode& node = trace.nodes[static_cast<size_t>(producer)];
+  const TraceArg* source = node.op == "aten::copy" ? node.find("src") : nullptr;
+  return source ? std::get<TensorArg>(*source).value : state.next;
+}
+
 Finding note(const char* id, std::string message) {
   return {Severity::kNote, id, std::move(message), "", Source()};
 }
@@ -249,6 +258,7 @@ class PhasesCapturer {
     while (again) {
       if (!forms_.find_end()) return forms_.no_end();
       traces_.clear();
+      layouts_.clear();
       changing_.clear();
       LAZYRT_TRY(capture_all());
       const Names vary = varying();
@@ -286,8 +296,21 @@ class PhasesCapturer {
       changing_.insert(made.changing_numbers.begin(), made.changing_numbers.end());
       if (!made.trace.ok()) return made.trace.failure();
       traces_.push_back(std::move(*made.trace));
+      add_layout(row.module());
     }
+    row.next();
+    add_layout(row.module());
     return Done{};
+  }
+
+  /// Traces in which strides matter are right for samples that leave the same ones.
+  void add_layout(const torch::jit::Module& module) {
+    ScriptModule(module).visit_attributes([this](const IValue& value, const std::string& path) {
+      visit_items(value, path, [this](const IValue& item, const std::string& at) {
+        if (item.isTensor() && item.toTensor().defined())
+          layouts_[at] += c10::str(item.toTensor().strides());
+      });
+    });
   }
 
   Names all_states() const {
@@ -303,7 +326,7 @@ class PhasesCapturer {
     for (size_t i = 0; i < traces_.size(); ++i) {
       const Trace& trace = traces_[i];
       for (const TraceState& state : trace.states) {
-        const std::vector<bool> live = live_values(trace, {state.next});
+        const std::vector<bool> live = live_values(trace, {written_value(trace, state)});
         bool varies = i >= forms_.again();
         for (size_t k = 0; k < live.size(); ++k) {
           const TraceValue& value = trace.values[k];
@@ -337,7 +360,13 @@ class PhasesCapturer {
       summary_ += "\n";
     }
     const Names known = fixed();
+    const bool layouts_matter = std::any_of(traces_.begin(), traces_.end(),
+                                            [](const Trace& t) { return t.layouts_matter; });
+    for (const auto& [path, strides] : layouts_) {
+      if (layouts_matter) summary_ += path + " lies in " + strides + ";";
+    }
     for (Trace& trace : traces_) {
+      trace.relaid.clear();  // each is captured with the strides that it finds
       std::erase_if(trace.asked, [&](const AskedConstant& a) { return known.count(a.name) > 0; });
     }
     share_initial(varying());
@@ -457,6 +486,7 @@ class PhasesCapturer {
   std::vector<Trace> traces_;
   Names changing_;  ///< numbers, in the last captures
   Names varying_;   ///< states, as far as the last captures knew
+  std::map<std::string, std::string> layouts_;  ///< by path: strides, one call after the other
   std::string summary_;
 };
 

@@ -7,7 +7,6 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
