@@ -484,8 +484,8 @@ class PhasesCapturer {
   const PhasesRequest& request_;
   Forms forms_;
   std::vector<Trace> traces_;
-  Names changing_;  ///< numbers, in the last captures
-  Names varying_;   ///< states, as far as the last captures knew
+  Names changing_;                              ///< numbers, in the last captures
+  Names varying_;                               ///< states, as far as the last captures knew
   std::map<std::string, std::string> layouts_;  ///< by path: strides, one call after the other
   std::string summary_;
 };
