@@ -113,15 +113,9 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef binary_op = {2,
-                         2,
-                         1,
-                         0,
-                         0b11,
-                         false,
-                         infer,
-                         work,
-                         {nullptr, nullptr, run, nullptr},
-                         {&fn, fb::EnumNamesBinaryFn}};
+const OpDef binary_op = define_op(infer, work, run)
+                            .with_inputs(2, 2)
+                            .with_inplace_inputs(0b11)
+                            .with_functions({&fn, fb::EnumNamesBinaryFn});
 
 }  // namespace lazyrt

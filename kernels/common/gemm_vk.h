@@ -45,30 +45,37 @@ struct GemmCut {
   }
   Span<const uint32_t> constants() const { return {&rows, 4}; }
 };
-constexpr GemmCut kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, {32, 64, 4, 1}};
+constexpr GemmCut kSmallestTile = {32, 64, 4, 1};
+/// For products of few columns, which would use half of the other tiles or less.
+constexpr GemmCut kNarrowTile = {128, 32, 8, 1};
+constexpr GemmCut kGemmTiles[] = {{128, 64, 8, 2}, {64, 64, 8, 1}, kSmallestTile, kNarrowTile};
 
 /// gemv.comp computes products of at most this many rows.
 constexpr uint32_t kGemvRows = 4;
 
-/// Returns the largest tile that makes kEnoughGroups workgroups, or else the smallest tile.
-inline const GemmCut& choose_gemm_tile(uint64_t rows, uint64_t columns, uint64_t batches) {
-  for (const GemmCut& tile : kGemmTiles) {
-    if (rows > tile.rows / 2 && tile.count(rows, columns) * batches >= kEnoughGroups) return tile;
+/// Returns the largest tile that keeps the device busy, or else the smallest tile; for few columns
+/// the narrow one.
+inline const GemmCut& choose_gemm_tile(const VulkanLimits& limits, uint64_t rows, uint64_t columns,
+                                       uint64_t batches) {
+  if (columns <= kNarrowTile.columns && rows > kNarrowTile.rows / 2) return kNarrowTile;
+  for (const GemmCut* tile : {&kGemmTiles[0], &kGemmTiles[1]}) {
+    if (rows > tile->rows / 2 && tile->count(rows, columns) * batches >= limits.busy_groups)
+      return *tile;
   }
-  return kGemmTiles[2];
+  return kSmallestTile;
 }
 
 /// Returns into how many parts the depth is split, each summed by workgroups of its own; 1 if
 /// `groups` workgroups are enough.
-inline uint32_t choose_gemm_splits(uint64_t groups, uint64_t depth) {
+inline uint32_t choose_gemm_splits(const VulkanLimits& limits, uint64_t groups, uint64_t depth) {
   constexpr uint64_t kLeastDepth = 256, kMost = 16;
-  const uint64_t wanted = kEnoughGroups / std::max<uint64_t>(groups, 1);
+  const uint64_t wanted = limits.busy_groups / std::max<uint64_t>(groups, 1);
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(std::min(wanted, depth / kLeastDepth), 1, kMost));
 }
 /// Returns the number of workgroups with the smallest tile.
 inline uint64_t count_gemm_groups(uint64_t rows, uint64_t columns, uint64_t batches) {
-  return batches * (rows <= kGemvRows ? (columns + 31) / 32 : kGemmTiles[2].count(rows, columns));
+  return batches * (rows <= kGemvRows ? (columns + 31) / 32 : kSmallestTile.count(rows, columns));
 }
 
 /// Returns at least `groups` workgroups, in two dimensions if one is too short; those at the end
@@ -135,7 +142,7 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   GemmPush push = gemm.push;
   const uint64_t groups = count_gemm_groups(push.rows, push.columns, push.batches);
-  if (workspace != nullptr) push.splits = choose_gemm_splits(groups, push.depth);
+  if (workspace != nullptr) push.splits = choose_gemm_splits(recorder.limits(), groups, push.depth);
   if (push.splits > 1) push.low = -kInfinity, push.high = kInfinity;
   const GemmOperands parts = to_parts(gemm.operands, push.splits, workspace);
   push.y_pitch = push.columns;
@@ -149,7 +156,8 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemv_shader, constants, operands, push,
                                              spread_groups(recorder, groups * push.splits)));
   } else {
-    const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.batches);
+    const GemmCut& tile =
+        choose_gemm_tile(recorder.limits(), push.rows, push.columns, push.batches);
     const uint64_t tiles = push.batches * tile.count(push.rows, push.columns);
     LAZYRT_RETURN_IF_ERROR(recorder.dispatch(gemm_shader, tile.constants(), operands, push,
                                              spread_groups(recorder, tiles * push.splits)));
@@ -160,8 +168,9 @@ inline Fault record_gemm(Recorder& recorder, const Gemm& gemm, void* workspace =
 }
 
 /// Returns the bytes of workspace that record_gemm needs to split the depth.
-inline size_t gemm_workspace_bytes(const TensorSpec& y, uint64_t groups, uint64_t depth) {
-  const uint32_t splits = choose_gemm_splits(groups, depth);
+inline size_t gemm_workspace_bytes(const PrepareContext& context, uint64_t groups, uint64_t depth) {
+  const TensorSpec& y = context.node.outputs[0];
+  const uint32_t splits = choose_gemm_splits(limits_of(context), groups, depth);
   return splits == 1 ? 0 : splits * y.bytes();
 }
 

@@ -24,9 +24,6 @@ struct ShaderLoops {
   }
 };
 
-/// The number of workgroups that keeps a device busy.
-constexpr uint64_t kEnoughGroups = 128;
-
 /// The shader that computes on elements of a type.
 enum class ShaderType { kF32, kI32, kI64, kNone };
 constexpr ShaderType shader_type(DType type) {

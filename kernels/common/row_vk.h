@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/common/loops_vk.h"
+#include "runtime/backends/vulkan/program.h"
 
 namespace lazyrt {
 
@@ -38,12 +39,12 @@ inline AxisPush axis_push(const Shape& shape, int axis,
 
 /// Returns into how many parts long rows are cut, each folded by lanes of its own, where the rows
 /// are too few to keep a device busy.
-inline uint32_t choose_row_parts(const RowForm& form, uint64_t extent) {
+inline uint32_t choose_row_parts(const VulkanLimits& limits, const RowForm& form, uint64_t extent) {
   constexpr uint64_t kLeast = 128;  // elements for a lane
   const uint64_t in_group = uint64_t{128} >> form.lanes_log2;
   const uint64_t groups = std::max<uint64_t>((form.rows + in_group - 1) / in_group, 1);
   const uint64_t most = extent / (kLeast << form.lanes_log2);
-  return static_cast<uint32_t>(std::max<uint64_t>(std::min(kEnoughGroups / groups, most), 1));
+  return static_cast<uint32_t>(std::max<uint64_t>(std::min(limits.busy_groups / groups, most), 1));
 }
 
 /// Returns the workgroups for all rows, in two dimensions if one is too short.

@@ -39,7 +39,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef concat_op = {
-    1, -1, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef concat_op = define_op(infer, work_by_size, run).with_inputs(1, OpDef::kAnyNumber);
 
 }  // namespace lazyrt

@@ -24,7 +24,7 @@ uint64_t count_groups(const fb::Conv2d& a, const Shape& weight, const Shape& y) 
   const auto rows = static_cast<uint64_t>(y[0] * y[1] * y[2]);
   const auto columns = static_cast<uint64_t>(weight[0] / a.groups());
   if (is_product(a, weight)) return count_gemm_groups(rows, columns, 1);
-  return kGemmTiles[2].count(rows, columns) * static_cast<uint64_t>(a.groups());
+  return kSmallestTile.count(rows, columns) * static_cast<uint64_t>(a.groups());
 }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -33,7 +33,7 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const auto& a = context.node.attrs.as<fb::Conv2d>();
   if (y.numel() != 0 && !is_grouped(a.groups(), weight.shape)) {
     const Shape& s = weight.shape;
-    prepared->workspace_bytes = gemm_workspace_bytes(y, count_groups(a, s, y.shape),
+    prepared->workspace_bytes = gemm_workspace_bytes(context, count_groups(a, s, y.shape),
                                                      static_cast<uint64_t>(s[1] * s[2] * s[3]));
     LAZYRT_RETURN_IF_ERROR(
         make_gemm_pipelines(context, is_product(a, s) ? gemm_shader : conv2d_shader));
@@ -69,7 +69,7 @@ Fault record_windows(Recorder& recorder, ConvPush push, const GemmOperands& oper
                            push.y_pitch | push.columns);
   VulkanOperand list[4];
   list_gemm_operands(parts, list);
-  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, push.groups);
+  const GemmCut& tile = choose_gemm_tile(recorder.limits(), push.rows, push.columns, push.groups);
   const uint64_t tiles = push.groups * tile.count(push.rows, push.columns) * push.splits;
   LAZYRT_RETURN_IF_ERROR(recorder.dispatch(conv2d_shader, tile.constants(), list, push,
                                            spread_groups(recorder, tiles)));
@@ -91,7 +91,8 @@ Fault run(void* packed, const RunContext& context) {
     const uint64_t blocks = uint64_t{push.rows / push.out_width} * ((push.out_width + 3) / 4);
     return record_grouped(recorder, conv2d_grouped_shader, push, operands, blocks);
   }
-  push.splits = choose_gemm_splits(count_groups(a, weight.shape, y.shape), push.depth);
+  push.splits =
+      choose_gemm_splits(recorder.limits(), count_groups(a, weight.shape, y.shape), push.depth);
   return record_windows(recorder, push, operands, context.workspace);
 }
 

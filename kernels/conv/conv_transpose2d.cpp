@@ -125,7 +125,7 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef conv_transpose2d_op = {
-    2, 3, 1, 0b100, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef conv_transpose2d_op =
+    define_op(infer, work, run).with_inputs(2, 3).with_optional_inputs(0b100);
 
 }  // namespace lazyrt

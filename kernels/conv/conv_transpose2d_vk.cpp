@@ -52,7 +52,7 @@ Fault run(void* packed, const RunContext& context) {
   list_gemm_operands(operands, list);
   const uint64_t products = uint64_t{push.groups} * std::min(push.stride_h, push.out_height) *
                             std::min(push.stride_w, push.out_width);
-  const GemmCut& tile = choose_gemm_tile(push.rows, push.columns, products);
+  const GemmCut& tile = choose_gemm_tile(recorder.limits(), push.rows, push.columns, products);
   return recorder.dispatch(conv_transpose2d_shader, tile.constants(), list, push,
                            spread_groups(recorder, products * tile.count(push.rows, push.columns)));
 }

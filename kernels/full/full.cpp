@@ -40,6 +40,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef full_op = {0, 0, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef full_op = define_op(infer, work_by_size, run).with_inputs(0, 0);
 
 }  // namespace lazyrt

@@ -56,7 +56,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef gather_op = {
-    2, 2, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef gather_op = define_op(infer, work_by_size, run).with_inputs(2, 2);
 
 }  // namespace lazyrt

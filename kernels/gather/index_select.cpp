@@ -51,7 +51,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef index_select_op = {
-    2, 2, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef index_select_op = define_op(infer, work_by_size, run).with_inputs(2, 2);
 
 }  // namespace lazyrt

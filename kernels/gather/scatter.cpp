@@ -97,7 +97,6 @@ Fault run(void*, const RunContext& context) {
 }  // namespace
 
 // Not in place: an index that shares x's memory would change after it was checked.
-const OpDef scatter_op = {
-    3, 3, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef scatter_op = define_op(infer, work_by_size, run).with_inputs(3, 3);
 
 }  // namespace lazyrt

@@ -55,7 +55,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef cholesky_op = {
-    1, 1, 2, 0, 0, false, infer, cubic_work, {nullptr, nullptr, run, nullptr}};
+const OpDef cholesky_op = define_op(infer, cubic_work, run).with_outputs(2);
 
 }  // namespace lazyrt

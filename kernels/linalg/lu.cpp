@@ -75,6 +75,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef lu_op = {1, 1, 3, 0, 0, false, infer, cubic_work, {nullptr, nullptr, run, nullptr}};
+const OpDef lu_op = define_op(infer, cubic_work, run).with_outputs(3);
 
 }  // namespace lazyrt

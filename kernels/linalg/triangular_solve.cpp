@@ -59,7 +59,7 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef triangular_solve_op = {
-    2, 2, 1, 0, 0b10, false, infer, cubic_work, {nullptr, nullptr, run, nullptr}};
+const OpDef triangular_solve_op =
+    define_op(infer, cubic_work, run).with_inputs(2, 2).with_inplace_inputs(0b10);
 
 }  // namespace lazyrt

@@ -18,7 +18,7 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   LAZYRT_RETURN_IF_ERROR(make_gemm_pipelines(context, gemm_shader));
   const auto columns = static_cast<uint64_t>(weight.shape[0]);
   prepared->workspace_bytes = gemm_workspace_bytes(
-      y, count_gemm_groups(static_cast<uint64_t>(y.numel()) / columns, columns, 1),
+      context, count_gemm_groups(static_cast<uint64_t>(y.numel()) / columns, columns, 1),
       static_cast<uint64_t>(weight.shape[1]));
   const PackedMatrix matrix = {static_cast<const float*>(weight.constant),
                                static_cast<size_t>(weight.shape[0]),

@@ -89,6 +89,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef matmul_op = {2, 2, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef matmul_op = define_op(infer, work, run).with_inputs(2, 2);
 
 }  // namespace lazyrt

@@ -72,8 +72,8 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   const TensorSpec& y = node.outputs[0];
   if (y.numel() == 0 || y.dtype != DType::kFloat32) return {};
   const GemmPush push = push_of(node.attrs, node.inputs[0].shape, node.inputs[1].shape, y.shape);
-  prepared->workspace_bytes =
-      gemm_workspace_bytes(y, count_gemm_groups(push.rows, push.columns, push.batches), push.depth);
+  prepared->workspace_bytes = gemm_workspace_bytes(
+      context, count_gemm_groups(push.rows, push.columns, push.batches), push.depth);
   return make_gemm_pipelines(context, gemm_shader);
 }
 

@@ -99,7 +99,9 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef group_norm_op = {
-    1, 3, 1, 0b110, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef group_norm_op = define_op(infer, work_by_size, run)
+                                .with_inputs(1, 3)
+                                .with_optional_inputs(0b110)
+                                .with_inplace_inputs(0b1);
 
 }  // namespace lazyrt

@@ -35,7 +35,9 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef rms_norm_op = {
-    1, 2, 1, 0b10, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef rms_norm_op = define_op(infer, work_by_size, run)
+                              .with_inputs(1, 2)
+                              .with_optional_inputs(0b10)
+                              .with_inplace_inputs(0b1);
 
 }  // namespace lazyrt

@@ -59,6 +59,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef avg_pool2d_op = {1, 1, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef avg_pool2d_op = define_op(infer, work, run);
 
 }  // namespace lazyrt

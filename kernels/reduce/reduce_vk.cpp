@@ -57,8 +57,8 @@ Push push_of_parts(uint32_t rows, uint32_t parts, uint32_t divisor) {
 
 /// Parts have the type of the results, which the fold of parts reads: any and all of numbers are
 /// not divided into parts.
-uint32_t choose_parts(const Push& push, DType x, DType y) {
-  return x == y ? choose_row_parts(push.form, push.extent) : 1;
+uint32_t choose_parts(const VulkanLimits& limits, const Push& push, DType x, DType y) {
+  return x == y ? choose_row_parts(limits, push.form, push.extent) : 1;
 }
 
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
@@ -68,7 +68,7 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   uint32_t axes = 0;
   LAZYRT_RETURN_IF_ERROR(
       read_axes("reduce", context.node.attrs.as<fb::Reduce>().axes(), x.shape.rank(), &axes));
-  const uint32_t parts = choose_parts(push_of(x.shape, axes), x.dtype, y.dtype);
+  const uint32_t parts = choose_parts(limits_of(context), push_of(x.shape, axes), x.dtype, y.dtype);
   if (parts > 1) prepared->workspace_bytes = parts * y.bytes();
   return {};
 }
@@ -86,7 +86,7 @@ Fault run(void*, const RunContext& context) {
   const uint32_t constants[] = {static_cast<uint32_t>(a.fn()), static_cast<uint32_t>(x.dtype)};
   Push push = push_of(x.shape, axes);
   VulkanOperand operands[] = {reads(x.numel() != 0 ? x : y), writes(y)};
-  if (const uint32_t parts = choose_parts(push, x.dtype, y.dtype); parts > 1) {
+  if (const uint32_t parts = choose_parts(recorder.limits(), push, x.dtype, y.dtype); parts > 1) {
     const VulkanOperand cut[] = {operands[0], writes(context.workspace, parts * y.bytes())};
     const uint32_t rows = push.form.rows, divisor = push.divisor;
     push.form.rows *= parts;

@@ -28,7 +28,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef reshape_op = {
-    1, 1, 1, 0, 0, true, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef reshape_op = define_op(infer, work_by_size, run).as_view();
 
 }  // namespace lazyrt

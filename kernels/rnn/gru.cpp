@@ -52,6 +52,9 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef gru_op = {4, -1, 2, 0, 0, false, infer, work, {nullptr, prepare, run, nullptr}};
+const OpDef gru_op = define_op(infer, work, run)
+                         .with_inputs(4, OpDef::kAnyNumber)
+                         .with_outputs(2)
+                         .with_prepare(prepare);
 
 }  // namespace lazyrt

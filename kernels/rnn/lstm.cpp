@@ -59,6 +59,9 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef lstm_op = {5, -1, 3, 0, 0, false, infer, work, {nullptr, prepare, run, nullptr}};
+const OpDef lstm_op = define_op(infer, work, run)
+                          .with_inputs(5, OpDef::kAnyNumber)
+                          .with_outputs(3)
+                          .with_prepare(prepare);
 
 }  // namespace lazyrt

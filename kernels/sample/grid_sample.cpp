@@ -77,6 +77,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef grid_sample_op = {2, 2, 1, 0, 0, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef grid_sample_op = define_op(infer, work, run).with_inputs(2, 2);
 
 }  // namespace lazyrt

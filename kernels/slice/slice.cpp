@@ -51,7 +51,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef slice_op = {
-    1, 1, 1, 0, 0, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef slice_op = define_op(infer, work_by_size, run);
 
 }  // namespace lazyrt

@@ -74,6 +74,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef softmax_op = {1, 1, 1, 0, 0b1, false, infer, work, {nullptr, nullptr, run, nullptr}};
+const OpDef softmax_op = define_op(infer, work, run).with_inplace_inputs(0b1);
 
 }  // namespace lazyrt

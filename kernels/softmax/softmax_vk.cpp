@@ -28,7 +28,7 @@ uint64_t sums_bytes(const AxisPush& push, uint32_t parts) {
 Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   if (context.node.outputs[0].numel() == 0) return {};
   const AxisPush push = push_of(context.node.inputs[0].shape, context.node.attrs);
-  const uint32_t parts = choose_row_parts(push.form, push.extent);
+  const uint32_t parts = choose_row_parts(limits_of(context), push.form, push.extent);
   if (parts > 1) prepared->workspace_bytes = static_cast<size_t>(sums_bytes(push, parts));
   return {};
 }
@@ -59,7 +59,7 @@ Fault run(void*, const RunContext& context) {
   if (y.numel() == 0) return {};
   const AxisPush push = push_of(x.shape, context.attrs);
   const uint32_t constants[] = {a.log(), a.safe()};
-  const uint32_t parts = choose_row_parts(push.form, push.extent);
+  const uint32_t parts = choose_row_parts(recorder.limits(), push.form, push.extent);
   if (parts > 1) return record_parts(context, constants, push, parts);
   const VulkanOperand operands[] = {reads(x), writes(y)};
   return recorder.dispatch(softmax_shader, constants, operands, push,

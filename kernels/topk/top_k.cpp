@@ -88,6 +88,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef top_k_op = {1, 1, 2, 0, 0, false, infer, work, {nullptr, prepare, run, nullptr}};
+const OpDef top_k_op = define_op(infer, work, run).with_outputs(2).with_prepare(prepare);
 
 }  // namespace lazyrt

@@ -38,7 +38,6 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef triangle_op = {
-    1, 1, 1, 0, 0b1, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef triangle_op = define_op(infer, work_by_size, run).with_inplace_inputs(0b1);
 
 }  // namespace lazyrt

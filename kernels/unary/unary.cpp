@@ -110,15 +110,8 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef unary_op = {1,
-                        1,
-                        1,
-                        0,
-                        0b1,
-                        false,
-                        infer,
-                        work,
-                        {nullptr, nullptr, run, nullptr},
-                        {&fn, fb::EnumNamesUnaryFn}};
+const OpDef unary_op = define_op(infer, work, run)
+                           .with_inplace_inputs(0b1)
+                           .with_functions({&fn, fb::EnumNamesUnaryFn});
 
 }  // namespace lazyrt

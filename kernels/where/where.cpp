@@ -51,7 +51,7 @@ Fault run(void*, const RunContext& context) {
 
 }  // namespace
 
-const OpDef where_op = {
-    3, 3, 1, 0, 0b110, false, infer, work_by_size, {nullptr, nullptr, run, nullptr}};
+const OpDef where_op =
+    define_op(infer, work_by_size, run).with_inputs(3, 3).with_inplace_inputs(0b110);
 
 }  // namespace lazyrt

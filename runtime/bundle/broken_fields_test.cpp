@@ -217,7 +217,7 @@ std::vector<Break> breaks() {
        }},
       {"methods.values.kind", "unknown", kNo, "kind 77",
        [](auto& p) { value(p, kX).kind = fb::ValueKind(77); }},
-      {"methods.values.kind", "input made by a node", kBad, "none of the method's inputs",
+      {"methods.values.kind", "input made by a node", kBad, "not one of the method's inputs",
        [](auto& p) { value(p, kRows).kind = fb::ValueKind::Input; }},
       {"methods.values.kind", "constant bound as input", kBad, "not of kind Input",
        [](auto& p) { value(p, kX).kind = fb::ValueKind::Constant; }},

@@ -30,7 +30,8 @@ Fault check_all_bound(const MethodCheck& c) {
   for (size_t id = 0; id < c.values.size(); ++id) {
     const ValueFacts& facts = c.values[id];
     if (facts.kind == fb::ValueKind::Input && facts.made_at == ValueFacts::kNotMade) {
-      return c.at_value(id, bad_bundle("it is of kind Input, but not one of the method's inputs"));
+      return bad_bundle("value %zu ('%.40s') is of kind Input, but not one of the method's inputs",
+                        id, text_of(c.value(id).name()));
     }
   }
   return {};

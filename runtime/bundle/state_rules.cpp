@@ -59,7 +59,8 @@ Fault check_all(MethodCheck* c) {
   }
   for (size_t id = 0; id < c->values.size(); ++id) {
     if (c->values[id].kind == fb::ValueKind::State && !c->values[id].bound) {
-      return c->at_value(id, bad_bundle("it is of kind State, but not one of the method's states"));
+      return bad_bundle("value %zu ('%.40s') is of kind State, but not one of the method's states",
+                        id, text_of(c->value(id).name()));
     }
   }
   return check_names(names, "state");

@@ -23,7 +23,6 @@ class PausingOps {
  public:
   explicit PausingOps(void (*pause)()) {
     pause_ = pause;
-    def_.min_inputs = def_.max_inputs = 1;
     def_.infer = [](const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
       out[0] = {in[0].dtype, in[0].shape};
       return Fault();

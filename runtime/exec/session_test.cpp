@@ -442,7 +442,6 @@ struct Gate {
   CustomOpEntry entry;
   OpTable table;
   Gate() {
-    def.min_inputs = def.max_inputs = 1;
     def.infer = [](const OpAttrs&, Span<const TensorSpec> in, Span<TensorSpec> out) {
       out[0] = {in[0].dtype, in[0].shape};
       return Fault();

@@ -80,10 +80,13 @@ struct OpFunctions {
   const char* const* (*names)() = nullptr;        ///< by number
 };
 
-/// An op's definition: its operand counts, its shape rule, its readable reference kernel.
+/// An op's definition: its operand counts, its shape rule, its readable reference kernel. Made by
+/// define_op.
 struct OpDef {
-  int min_inputs = 0;
-  int max_inputs = 0;  ///< -1: any number
+  static constexpr int kAnyNumber = -1;
+
+  int min_inputs = 1;
+  int max_inputs = 1;  ///< may be kAnyNumber
   int outputs = 1;
   /// Bit i: input i may be absent.
   uint32_t optional_inputs = 0;
@@ -105,11 +108,52 @@ struct OpDef {
   Kernel reference;
   OpFunctions functions;
 
+  constexpr OpDef with_inputs(int min, int max) const {
+    OpDef def = *this;
+    def.min_inputs = min;
+    def.max_inputs = max;
+    return def;
+  }
+  constexpr OpDef with_outputs(int count) const { return with(&OpDef::outputs, count); }
+  constexpr OpDef with_optional_inputs(uint32_t bits) const {
+    return with(&OpDef::optional_inputs, bits);
+  }
+  constexpr OpDef with_inplace_inputs(uint32_t bits) const {
+    return with(&OpDef::inplace_inputs, bits);
+  }
+  constexpr OpDef as_view() const { return with(&OpDef::is_view, true); }
+  /// Of the reference kernel.
+  constexpr OpDef with_prepare(decltype(Kernel::prepare) prepare) const {
+    OpDef def = *this;
+    def.reference.prepare = prepare;
+    return def;
+  }
+  constexpr OpDef with_functions(OpFunctions value) const { return with(&OpDef::functions, value); }
+
   /// Of operand `input`.
   bool may_overwrite(size_t input) const {
     return input < 32 && (inplace_inputs >> input & 1) != 0;
   }
+
+ private:
+  template <class Value>
+  constexpr OpDef with(Value OpDef::*member, Value value) const {
+    OpDef def = *this;
+    def.*member = value;
+    return def;
+  }
 };
+
+/// Begins a definition: one input, one output; the members of OpDef that begin with `with` say what
+/// is different.
+constexpr OpDef define_op(decltype(OpDef::infer) infer, decltype(OpDef::work) work,
+                          decltype(Kernel::run) run) {
+  OpDef def;
+  def.infer = infer;
+  def.work = work;
+  def.reference.run = run;
+  return def;
+}
 
 /// For ops that touch each element of operands and results a few times.
 Work work_by_size(const OpAttrs& attrs, Span<const TensorSpec> inputs,

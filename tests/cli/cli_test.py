@@ -633,7 +633,7 @@ int main() {{
         self.assertIn("method 'forward', node 0: ", told)
         whole = call("lazy-export", "explain", code, path("mlp.lzb"), "--json", code=DONE).json()
         self.assertEqual(whole, {"code": code, "text": told.rstrip("\n")})
-        self.refuses("lazy-export", "explain", "zz", path("mlp.lzb"), code=USAGE, says=["'zz' is no code"])
+        self.refuses("lazy-export", "explain", "zz", path("mlp.lzb"), code=USAGE, says=["'zz' is not an error code"])
         self.refuses("lazy-export", "explain", "00000001", path("mlp.lzb"), code=USAGE, says=["00000001"])
         self.refuses("lazy-export", "explain", code, path("none.lzb"), code=IO, says=["none.lzb"])
 

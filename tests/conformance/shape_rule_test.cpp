@@ -273,7 +273,10 @@ std::vector<BadNode> bad_movement() {
   const TensorSpec x = f32({2, 3});
   constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
   return {
-      {"reshape_count", with<R>([](R& t) { t.shape = {5}; }), {x}, "[5] has not as many elements"},
+      {"reshape_count",
+       with<R>([](R& t) { t.shape = {5}; }),
+       {x},
+       "[5] does not have as many elements"},
       {"reshape_negative", with<R>([](R& t) { t.shape = {-1}; }), {x}, "not a possible tensor"},
       {"reshape_rank",
        with<R>([](R& t) { t.shape = {1, 1, 1, 1, 1, 1, 1, 2, 3}; }),

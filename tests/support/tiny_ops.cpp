@@ -122,20 +122,12 @@ Fault run_twice(void*, const RunContext& c) {
   return {};
 }
 
-OpDef make_def(int inputs, decltype(OpDef::infer) infer, decltype(Kernel::run) run) {
-  OpDef def;
-  def.min_inputs = def.max_inputs = inputs;
-  def.infer = infer;
-  def.reference.run = run;
-  return def;
-}
-
 struct Table {
-  OpDef unary = make_def(1, infer_unary, run_relu);
-  OpDef binary = make_def(2, infer_binary, run_add);
-  OpDef reshape = make_def(1, infer_reshape, run_reshape);
-  OpDef rows = make_def(2, infer_rows, run_rows);
-  OpDef twice = make_def(1, infer_same, run_twice);
+  OpDef unary = define_op(infer_unary, work_by_size, run_relu);
+  OpDef binary = define_op(infer_binary, work_by_size, run_add).with_inputs(2, 2);
+  OpDef reshape = define_op(infer_reshape, work_by_size, run_reshape);
+  OpDef rows = define_op(infer_rows, work_by_size, run_rows).with_inputs(2, 2);
+  OpDef twice = define_op(infer_same, work_by_size, run_twice);
   std::array<OpEntry, static_cast<size_t>(fb::OpAttrs::MAX) + 1> entries;
   std::array<CustomOpEntry, 1> custom;
   OpTable table;

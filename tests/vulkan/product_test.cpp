@@ -10,19 +10,19 @@ namespace {
 
 using test::Mode;
 
-constexpr int64_t kDepth = 24, kUnits = 300;
+constexpr int64_t kDepth = 24;
 
 /// y = softmax(x weight^T) of x f32[n, kDepth], n from 1 to 4096.
-test::BundleParts products_bundle() {
+test::BundleParts products_bundle(int64_t units) {
   test::BundleParts parts;
   test::MethodBuilder b(&parts);
-  const std::vector<float> weight = test::random_floats(kUnits * kDepth, 1);
+  const std::vector<float> weight = test::random_floats(static_cast<size_t>(units * kDepth), 1);
   const int x = b.input("x", DType::kFloat32, {64, kDepth});
-  const int w = b.constant("weight", DType::kFloat32, {kUnits, kDepth}, weight.data());
-  const int product = b.node(fb::LinearT{}, {x, w}, DType::kFloat32, {64, kUnits});
+  const int w = b.constant("weight", DType::kFloat32, {units, kDepth}, weight.data());
+  const int product = b.node(fb::LinearT{}, {x, w}, DType::kFloat32, {64, units});
   fb::SoftmaxT softmax;
   softmax.axis = 1;
-  b.output("y", b.node(softmax, {product}, DType::kFloat32, {64, kUnits}));
+  b.output("y", b.node(softmax, {product}, DType::kFloat32, {64, units}));
   auto n = std::make_unique<fb::SymbolT>();
   n->name = "n", n->min = 1, n->max = 4096, n->multiple = 1;
   b.method().symbols.push_back(std::move(n));
@@ -40,12 +40,13 @@ float largest_difference(const std::vector<float>& a, const std::vector<float>& 
 class VulkanProducts : public test::OnVulkan<Mode> {
  protected:
   void SetUp() override { open(GetParam()); }
+  void check(int64_t units);
 };
 INSTANTIATE_TEST_SUITE_P(Modes, VulkanProducts, testing::ValuesIn(test::kModes),
                          [](const auto& test) { return test::mode_name(test.param); });
 
-TEST_P(VulkanProducts, OfNewSizesMakeNoPipelines) {
-  const test::Loaded loaded(products_bundle(), default_ops());
+void VulkanProducts::check(int64_t units) {
+  const test::Loaded loaded(products_bundle(units), default_ops());
   Session session = test::make(loaded.method(), options_);
   Session reference = test::make(loaded.method());
   const VulkanBackend& backend = *test::kBackends.of(GetParam());
@@ -63,6 +64,12 @@ TEST_P(VulkanProducts, OfNewSizesMakeNoPipelines) {
     }
     pipelines = backend.statistics().pipelines;
   }
+}
+
+TEST_P(VulkanProducts, OfNewSizesMakeNoPipelines) { check(300); }
+
+TEST_P(VulkanProducts, OfFewColumnsAreExact) {
+  for (const int64_t units : {32, 19, 3}) check(units);
 }
 
 }  // namespace

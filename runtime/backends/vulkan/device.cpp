@@ -132,6 +132,7 @@ void VulkanDevice::mask_to_floor() {
   limits_.groups = std::min(limits_.groups, kVulkanFloor.groups);
   limits_.group_size = std::min(limits_.group_size, kVulkanFloor.group_size);
   limits_.shared_bytes = std::min(limits_.shared_bytes, kVulkanFloor.shared_bytes);
+  limits_.busy_groups = kVulkanFloor.busy_groups;
 }
 
 /// Returns the first of the allowed memory types that has most of the wanted flags.

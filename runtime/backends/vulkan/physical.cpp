@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint32_t kMostFamilies = 16;
 
-VulkanLimits limits_of(const VkPhysicalDeviceLimits& have, uint64_t allocation_bytes) {
+VulkanLimits limits_of(const VkPhysicalDeviceProperties& properties, uint64_t allocation_bytes) {
+  const VkPhysicalDeviceLimits& have = properties.limits;
   VulkanLimits limits;
   limits.storage_range = have.maxStorageBufferRange;
   limits.allocation_bytes = allocation_bytes;
@@ -18,6 +19,8 @@ VulkanLimits limits_of(const VkPhysicalDeviceLimits& have, uint64_t allocation_b
   limits.group_size =
       std::min(have.maxComputeWorkGroupInvocations, have.maxComputeWorkGroupSize[0]);
   limits.shared_bytes = have.maxComputeSharedMemorySize;
+  const bool is_cpu = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  limits.busy_groups = is_cpu ? 8 : kVulkanFloor.busy_groups;
   return limits;
 }
 
@@ -79,7 +82,7 @@ VulkanPhysical describe_device(const VulkanApi& api, VkPhysicalDevice device, in
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, &out.id};
   VkPhysicalDeviceProperties2 all = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &maintenance};
   api.GetPhysicalDeviceProperties2(device, &all);
-  out.limits = limits_of(out.properties.limits, maintenance.maxMemoryAllocationSize);
+  out.limits = limits_of(out.properties, maintenance.maxMemoryAllocationSize);
   api.GetPhysicalDeviceMemoryProperties(device, &out.memory);
   find_queue(api, family, &out);
   return out;

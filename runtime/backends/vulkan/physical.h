@@ -14,10 +14,11 @@ struct VulkanLimits {
   uint32_t groups = 0;            ///< most workgroups in each dimension
   uint32_t group_size = 0;        ///< most invocations of a workgroup
   uint32_t shared_bytes = 0;      ///< shared memory of a workgroup
+  uint32_t busy_groups = 0;       ///< workgroups of 128 that keep the device busy, an estimate
 };
 /// What every device of Vulkan 1.1 has.
 constexpr VulkanLimits kVulkanFloor = {
-    uint64_t{1} << 27, uint64_t{1} << 30, 256, 65535, 128, 16384};
+    uint64_t{1} << 27, uint64_t{1} << 30, 256, 65535, 128, 16384, 128};
 
 /// Flags of memory that the host and the device share.
 constexpr VkMemoryPropertyFlags kHostFlags =

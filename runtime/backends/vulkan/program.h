@@ -43,5 +43,8 @@ struct VulkanPreparation {
 inline VulkanPreparation& preparation_of(const PrepareContext& context) {
   return *static_cast<VulkanPreparation*>(context.backend);
 }
+inline const VulkanLimits& limits_of(const PrepareContext& context) {
+  return preparation_of(context).program.device().limits();
+}
 
 }  // namespace lazyrt

@@ -2,7 +2,7 @@
 //
 // A step of the loop over depth stages kTileRows x 16 of a and 16 x kTileColumns of b in shared memory; an invocation
 // keeps kRows x 4 kQuads sums. Operations for each byte that is staged, kTileRows kTileColumns / 2 (kTileRows +
-// kTileColumns): 21 of tiles of 128 x 64, 16 of 64 x 64, 11 of 32 x 64.
+// kTileColumns): 21 of tiles of 128 x 64, 16 of 64 x 64, 13 of 128 x 32, 11 of 32 x 64.
 //
 // The shader that includes this defines these functions; loads return zero outside of the matrices:
 //   void begin_row(uint slot, uint row)            is called once for each slot, which keeps its row
