@@ -370,7 +370,18 @@ class PhasesCapturer {
       std::erase_if(trace.asked, [&](const AskedConstant& a) { return known.count(a.name) > 0; });
     }
     share_initial(varying());
+    for (const Trace& trace : traces_) summarize(trace, known);
     if (forms_.count() > 1 && !keep_last_alone(known)) make_phases(known);
+  }
+
+  /// What the calls before the cycle have made has to be the same in all samples.
+  void summarize(const Trace& trace, const Names& known) {
+    for (const TraceValue& value : trace.values) {
+      if (known.count(value.name) == 0) continue;
+      const std::string bytes(reinterpret_cast<const char*>(value.constant.data),
+                              value.constant.bytes);
+      summary_ += value.name + "=" + std::to_string(std::hash<std::string>()(bytes)) + ";";
+    }
   }
 
   /// The traces begin with these states as they are in the file.
@@ -414,12 +425,6 @@ class PhasesCapturer {
                                                 "bundle is the program as it is then"));
     last.sample_outputs = traces_[0].sample_outputs;
     last.eager = traces_[0].eager;
-    for (const TraceValue& value : last.values) {
-      if (known.count(value.name) == 0) continue;
-      const std::string bytes(reinterpret_cast<const char*>(value.constant.data),
-                              value.constant.bytes);
-      summary_ += value.name + "=" + std::to_string(std::hash<std::string>()(bytes)) + ";";
-    }
     summary_ += "settled";
     traces_.clear();
     traces_.push_back(std::move(last));
