@@ -38,7 +38,8 @@ class Phases(Base):
         return summary
 
     def test_rows_of_calls(self):
-        for case in (fixtures.streams, fixtures.remembers, fixtures.alternates, fixtures.fills, fixtures.warms_up):
+        for case in (fixtures.streams, fixtures.remembers, fixtures.alternates, fixtures.fills, fixtures.warms_up, fixtures.carries,
+                     fixtures.collects, fixtures.rotates):
             with self.subTest(case.__name__):
                 summary = self.row(case)
                 self.assertEqual(summary["verdict"], "SOUND")

@@ -539,6 +539,80 @@ def fills():
     return torch.jit.script(Fills()), {"x": normal(4)}
 
 
+class Carries(nn.Module):
+    """A tuple that is None at first, and halves of one tensor."""
+
+    hidden: Optional[Tuple[Tensor, Tensor]]
+    left: Optional[Tensor]
+    right: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 4)
+        self.hidden, self.left, self.right = None, None, None
+
+    def forward(self, x):
+        left, right = self.left, self.right
+        if left is not None and right is not None:
+            x = x + torch.cat([right, left], -1)
+        y, self.hidden = self.lstm(x, self.hidden)
+        self.left, self.right = torch.chunk(y, 2, -1)
+        return y
+
+
+@case
+def carries():
+    return torch.jit.script(Carries().eval()), {"x": normal(5, 1, 4)}
+
+
+class Collects(nn.Module):
+    """A dict that fills."""
+
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x):
+        if "k" in self.cache:
+            x = x + self.cache["k"]
+            if "v" in self.cache:
+                x = x * self.cache["v"]
+            self.cache["v"] = x * 0.1
+        self.cache["k"] = x * 0.5
+        return x
+
+
+@case
+def collects():
+    return torch.jit.script(Collects()), {"x": normal(3)}
+
+
+class Rotates(nn.Module):
+    """A buffer that the first call makes and all write in place, at a place that goes round."""
+
+    ring: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.ring, self.place = None, 0
+
+    def forward(self, x):
+        ring = self.ring
+        if ring is None:
+            ring = torch.zeros(4, 3)
+            self.ring = ring
+        ring[self.place] = x
+        self.place = (self.place + 1) % 4
+        return ring.sum(0)
+
+
+@case
+def rotates():
+    return torch.jit.script(Rotates()), {"x": normal(3)}
+
+
 class Tables(nn.Module):
     """What the first call makes, later ones only read."""
 
