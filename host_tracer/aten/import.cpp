@@ -7,6 +7,7 @@
 #include "host_tracer/aten/rule.h"
 #include "host_tracer/aten/static_value.h"
 #include "host_tracer/graph/guards.h"
+#include "host_tracer/trace/operands.h"
 
 namespace lazyrt {
 namespace {
@@ -34,7 +35,6 @@ class Importer {
   Outcome<Done> check_trace() const;
   void find_live();
   void use(TraceValueId id);
-  void use(const TraceArg& arg);
   Outcome<Done> add_inputs();
   Outcome<Done> add_states();
   void import_node(size_t index);
@@ -63,22 +63,12 @@ class Importer {
   std::vector<Problem> problems_;
 };
 
-template <class Fn>
-void for_each_tensor(const TraceArg& arg, const Fn& fn) {
-  if (const TensorArg* t = std::get_if<TensorArg>(&arg)) fn(t->value);
-  if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
-    for (const TensorArg& t : *list) fn(t.value);
-  }
-}
-
 Outcome<Done> Importer::check_trace() const {
   const auto count = static_cast<TraceValueId>(trace_.values.size());
   const auto bad = [count](TraceValueId id) { return id < kNoTraceValue || id >= count; };
   for (const TraceNode& node : trace_.nodes) {
     bool ok = std::none_of(node.outputs.begin(), node.outputs.end(), bad);
-    for (const auto& [name, arg] : node.args) {
-      for_each_tensor(arg, [&](TraceValueId id) { ok = ok && !bad(id); });
-    }
+    for_each_operand(node, [&](TraceValueId id) { ok = ok && !bad(id); });
     if (!ok)
       return Failure{Error::kInternal, node.full_name() + " names a value outside the trace"};
   }
@@ -98,10 +88,6 @@ void Importer::use(TraceValueId id) {
   if (id != kNoTraceValue) ++state_.uses[static_cast<size_t>(id)];
 }
 
-void Importer::use(const TraceArg& arg) {
-  for_each_tensor(arg, [this](TraceValueId id) { use(id); });
-}
-
 void Importer::find_live() {
   state_.uses.assign(trace_.values.size(), 0);
   live_.assign(trace_.nodes.size(), false);
@@ -114,7 +100,7 @@ void Importer::find_live() {
       return id != kNoTraceValue && state_.uses[static_cast<size_t>(id)] > 0;
     });
     if (!live_[i]) continue;
-    for (const auto& [name, arg] : node.args) use(arg);
+    for_each_operand(node, [this](TraceValueId id) { use(id); });
   }
 }
 
@@ -166,30 +152,22 @@ void Importer::load_leaf(TraceValueId id) {
 }
 
 void Importer::load_leaves(const TraceNode& node) {
-  for (const auto& [name, arg] : node.args) {
-    for_each_tensor(arg, [this](TraceValueId id) { load_leaf(id); });
-  }
+  for_each_operand(node, [this](TraceValueId id) { load_leaf(id); });
 }
 
 bool Importer::reads_poison(const TraceNode& node) const {
   bool found = false;
-  for (const auto& [name, arg] : node.args) {
-    for_each_tensor(arg, [&](TraceValueId id) {
-      found = found || (id != kNoTraceValue && poisoned_[static_cast<size_t>(id)]);
-    });
-  }
+  for_each_operand(node,
+                   [&](TraceValueId id) { found = found || poisoned_[static_cast<size_t>(id)]; });
   return found;
 }
 
 bool Importer::reads_half(const TraceNode& node) const {
   bool found = false;
-  for (const auto& [name, arg] : node.args) {
-    for_each_tensor(arg, [&](TraceValueId id) {
-      if (id == kNoTraceValue) return;
-      const DType dtype = trace_.values[static_cast<size_t>(id)].dtype;
-      found = found || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-    });
-  }
+  for_each_operand(node, [&](TraceValueId id) {
+    const DType dtype = trace_.values[static_cast<size_t>(id)].dtype;
+    found = found || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  });
   return found;
 }
 

@@ -237,8 +237,10 @@ TEST(PoolRules, SlidingAndAdaptive) {
                 {1.5, 3.5});
   EXPECT_VALUES(run_self("adaptive_avg_pool1d", {{1, 1, 3}, {1, 2, 3}}, {}, {kF32, {1, 1, 2}}),
                 {1.5, 2.5});
-  EXPECT_THAT(run_self("adaptive_max_pool2d", {{1, 1, 1, 3}, {1}}, {}, {kF32, {1, 1, 1, 2}}).error,
-              HasSubstr("does not divide"));
+  EXPECT_VALUES(
+      run_self("adaptive_max_pool2d", {{1, 1, 1, 3}, {5, 1, 2}}, {}, {kF32, {1, 1, 1, 2}}), {5, 2});
+  EXPECT_THAT(run_self("adaptive_max_pool2d", {{1, 1, 1, 0}, {}}, {}, {kF32, {1, 1, 1, 2}}).error,
+              HasSubstr("empty image"));
 }
 
 TEST(UpsampleRules, OneAndTwoDims) {

@@ -8,24 +8,12 @@
 #include "host_tracer/check/bundle_runner.h"
 #include "host_tracer/record/capture.h"
 #include "host_tracer/report/loaded_bundle.h"
+#include "host_tracer/trace/operands.h"
 
 namespace lazyrt {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-template <class Fn>
-void for_operands(const TraceNode& node, const Fn& fn) {
-  const auto visit = [&](const TensorArg& arg) {
-    if (arg.value != kNoTraceValue) fn(static_cast<size_t>(arg.value));
-  };
-  for (const auto& [name, arg] : node.args) {
-    if (const auto* one = std::get_if<TensorArg>(&arg)) visit(*one);
-    if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
-      for (const TensorArg& item : *list) visit(item);
-    }
-  }
-}
 
 /// Removes its file.
 struct TemporaryFile {
@@ -83,7 +71,8 @@ class Bisection {
     last_use_.assign(trace_.values.size(), 0);
     const size_t count = trace_.nodes.size();
     for (size_t i = 0; i < count; ++i) {
-      for_operands(trace_.nodes[i], [&](size_t id) { last_use_[id] = i; });
+      for_each_operand(trace_.nodes[i],
+                       [&](TraceValueId id) { last_use_[static_cast<size_t>(id)] = i; });
     }
     for (const TraceOutput& out : trace_.outputs) {
       if (out.value != kNoTraceValue) last_use_[static_cast<size_t>(out.value)] = count;

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "host_tracer/aten/rule.h"
 #include "host_tracer/check/size_sweep.h"
 #include "host_tracer/compile/dynamic_dims.h"
+#include "host_tracer/record/constant_calls.h"
 
 namespace lazyrt {
 namespace {
@@ -14,15 +18,32 @@ constexpr size_t kMostMoreSizes = 16;  ///< at which bundles were wrong, and whi
 constexpr size_t kMostOthers = 16;     ///< at which another program was captured
 constexpr size_t kMostFalse = 24;      ///< false suspicions, after which no more are followed
 
+bool has_rule(const TraceNode& node) {
+  const RuleMatch match = find_rule(node);
+  return match.entry != nullptr && match.entry->rule != nullptr;
+}
+
 class CheckedExporter {
  public:
   CheckedExporter(std::vector<Trace>* traces, const OpTable& ops, const ExportOptions& options,
                   const DifferentialOptions& check)
       : traces_(*traces), ops_(ops), options_(options), check_(check) {
     check_.sizes = options.dynamic.has_value();
+    for (const Trace& trace : traces_) {
+      for (const TraceState& state : trace.states)
+        written_.insert(trace.values[static_cast<size_t>(state.leaf)].name);
+    }
+    if (!options_.dynamic || !options_.dynamic->capture_at) return;
+    options_.dynamic->capture_at = [this, capture = options_.dynamic->capture_at](
+                                       const SizePoint& point, bool compared) -> Outcome<Trace> {
+      auto trace = capture(point, compared);
+      if (trace.ok()) LAZYRT_TRY(compute_constants(&*trace));
+      return trace;
+    };
   }
 
   Outcome<CheckedExport> run() {
+    for (Trace& trace : traces_) LAZYRT_TRY(compute_constants(&trace));
     for (;;) {
       CheckedExport made;
       LAZYRT_TRY(make(&made));
@@ -40,8 +61,21 @@ class CheckedExporter {
   }
 
  private:
+  /// Of calls that depend on constants alone: those that have no rule, or all after a rule refused
+  /// a call.
+  Outcome<Done> compute_constants(Trace* trace) const {
+    return compute_constant_calls(trace, written_, [this](const TraceNode& node) {
+      return computes_all_ || !has_rule(node);
+    });
+  }
+
   Outcome<Done> make(CheckedExport* made) {
     auto exported = export_traces(traces_, ops_, options_);
+    if (!exported.ok() && exported.failure().error == Error::kUnsupported && !computes_all_) {
+      computes_all_ = true;
+      for (Trace& trace : traces_) LAZYRT_TRY(compute_constants(&trace));
+      exported = export_traces(traces_, ops_, options_);
+    }
     if (!exported.ok()) return exported.failure();
     made->exported = std::move(*exported);
     take_more_traces(&made->exported, &traces_);
@@ -161,8 +195,10 @@ class CheckedExporter {
 
   std::vector<Trace>& traces_;
   const OpTable& ops_;
-  const ExportOptions& options_;
+  ExportOptions options_;
   DifferentialOptions check_;
+  std::set<std::string> written_;  ///< states of the traces
+  bool computes_all_ = false;
   size_t more_ = 0;
   std::vector<SizePoint> alike_;  ///< where the last sweep found no difference
   size_t others_ = 0;

@@ -65,6 +65,7 @@ Outcome<PublishedExport> publish_export(std::vector<Trace>* traces, const Export
   check.pipeline = compile.pipeline;
   auto made = export_checked(traces, default_ops(), compile, check);
   if (!made.ok()) return made.failure();
+  describe_notes(*traces, &summary);
   describe_compiled(made->exported, &summary);
   describe_check(std::move(made->checked), job, &summary);
   const bool differs = !summary.check.difference.empty();

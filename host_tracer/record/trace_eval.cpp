@@ -7,6 +7,7 @@
 
 #include "host_tracer/record/capture.h"
 #include "host_tracer/record/eager_call.h"
+#include "host_tracer/trace/operands.h"
 
 namespace lazyrt {
 namespace {
@@ -45,24 +46,13 @@ class Evaluator {
   }
 
  private:
-  template <typename Fn>
-  static void for_operands(const TraceNode& node, const Fn& fn) {
-    for (const auto& [name, arg] : node.args) {
-      if (const auto* one = std::get_if<TensorArg>(&arg)) fn(one->value);
-      if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
-        for (const TensorArg& item : *list) fn(item.value);
-      }
-    }
-  }
-
   void count_uses() {
     constexpr size_t kKept = std::numeric_limits<size_t>::max();
     std::vector<size_t> last(trace_.values.size(), kKept);
     last_uses_.resize(trace_.nodes.size());
     for (size_t i = 0; i < trace_.nodes.size(); ++i) {
-      for_operands(trace_.nodes[i], [&](TraceValueId id) {
-        if (id != kNoTraceValue) last[static_cast<size_t>(id)] = i;
-      });
+      for_each_operand(trace_.nodes[i],
+                       [&](TraceValueId id) { last[static_cast<size_t>(id)] = i; });
     }
     for (const TraceOutput& out : trace_.outputs) {
       if (out.value != kNoTraceValue) last[static_cast<size_t>(out.value)] = kKept;

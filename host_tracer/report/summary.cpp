@@ -249,6 +249,15 @@ void count_parameters(const Trace& trace, ExportSummary* summary) {
   }
 }
 
+void describe_notes(const std::vector<Trace>& traces, ExportSummary* summary) {
+  std::vector<std::string>& notes = summary->notes;
+  for (const Trace& trace : traces) {
+    for (const std::string& note : trace.notes) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+}
+
 void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
   summary->producer = traces.front().producer;
   summary->traces = traces.size();
@@ -257,13 +266,9 @@ void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary) {
     summary->shapes.meta += trace.shapes.meta;
     summary->shapes.rule += trace.shapes.rule;
     summary->shapes.cpu += trace.shapes.cpu;
-    for (const std::string& note : trace.notes) {
-      const auto& notes = summary->notes;
-      if (std::find(notes.begin(), notes.end(), note) == notes.end())
-        summary->notes.push_back(note);
-    }
     describe_findings(trace, summary);
   }
+  describe_notes(traces, summary);
   count_parameters(traces.front(), summary);
   count_leaves(traces.front(), summary);
 }

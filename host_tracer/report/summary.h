@@ -85,6 +85,9 @@ struct ExportSummary {
 /// Counts parameters and buffers, those that share their bytes once.
 void count_parameters(const Trace& trace, ExportSummary* summary);
 
+/// Adds the traces' notes that the summary does not have yet.
+void describe_notes(const std::vector<Trace>& traces, ExportSummary* summary);
+
 /// What the traces say: verdict, findings, guards, syncs, states, leaves, nodes, shapes, notes.
 /// REQUIRES: !traces.empty().
 void describe_traces(const std::vector<Trace>& traces, ExportSummary* summary);

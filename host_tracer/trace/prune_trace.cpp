@@ -2,18 +2,10 @@
 
 #include <algorithm>
 
+#include "host_tracer/trace/operands.h"
+
 namespace lazyrt {
 namespace {
-
-template <typename Fn>
-void for_operands(const TraceNode& node, const Fn& fn) {
-  for (const auto& [name, arg] : node.args) {
-    if (const auto* one = std::get_if<TensorArg>(&arg)) fn(one->value);
-    const auto* list = std::get_if<std::vector<TensorArg>>(&arg);
-    if (!list) continue;
-    for (const TensorArg& item : *list) fn(item.value);
-  }
-}
 
 void renumber(TraceArg& arg, const std::vector<TraceValueId>& ids) {
   const auto map = [&](TensorArg& item) {
@@ -47,8 +39,8 @@ std::vector<bool> live_values(const Trace& trace, const std::vector<TraceValueId
     live[static_cast<size_t>(id)] = true;
     const int32_t producer = trace.values[static_cast<size_t>(id)].producer;
     if (producer < 0) continue;
-    for_operands(trace.nodes[static_cast<size_t>(producer)],
-                 [&](TraceValueId operand) { open.push_back(operand); });
+    for_each_operand(trace.nodes[static_cast<size_t>(producer)],
+                     [&](TraceValueId operand) { open.push_back(operand); });
   }
   return live;
 }

@@ -441,7 +441,7 @@ std::vector<Break> breaks() {
       {"methods.sources", "dropped", kBad, "there is no source 0",
        [](auto& p) { method(p).sources.clear(); }},
 
-      {"methods.inputs", "one dropped", kBad, "value 1 ('ids'): it is of kind Input, but not one",
+      {"methods.inputs", "one dropped", kBad, "value 1 ('ids') is of kind Input, but not one",
        [](auto& p) { method(p).inputs.pop_back(); }},
       {"methods.inputs.name", "missing", kBad, "name",
        [](auto& p) { method(p).inputs[0]->name = ""; }},

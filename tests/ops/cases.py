@@ -260,10 +260,10 @@ def pool(fam):
     fam.add("avg1d", lambda x: F.avg_pool1d(x, 3, 2, 1), f(2, 3, 9))
     for size in [1, 2, (2, 3), (None, 3), (4, 6), (3, 5)]:
         fam.add(f"adaptive_avg_{size}", lambda x, s=size: F.adaptive_avg_pool2d(x, s), f(2, 3, 4, 6))
-    for size in [1, 2, (4, 6)]:
+    for size in [1, 2, (4, 6), (3, 5), (None, 4), (7, 9)]:
         fam.add(f"adaptive_max_{size}", lambda x, s=size: F.adaptive_max_pool2d(x, s), f(2, 3, 4, 6))
     fam.add("adaptive_avg1d", lambda x: (F.adaptive_avg_pool1d(x, 1), F.adaptive_avg_pool1d(x, 3), F.adaptive_avg_pool1d(x, 4)), f(2, 3, 9))
-    fam.add("adaptive_max1d", lambda x: F.adaptive_max_pool1d(x, 3), f(2, 3, 9))
+    fam.add("adaptive_max1d", lambda x: (F.adaptive_max_pool1d(x, 3), F.adaptive_max_pool1d(x, 4)), f(2, 3, 9))
     v = f(2, 3, 5, 6, 7)
     fam.add("max3d", lambda x: (F.max_pool3d(x, 2), F.max_pool3d(x, 3, 2, 1, 1, True), F.max_pool3d(x, (1, 2, 2)), F.max_pool3d(x, (3, 1, 1), 1)), v)
     fam.add("max3d_dilation", lambda x: F.max_pool3d(x, (2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 3)), v)
@@ -275,7 +275,7 @@ def pool(fam):
     fam.add("avg3d_unbatched", lambda x: F.avg_pool3d(x, 2), f(3, 5, 6, 4))
     for size in [1, 2, (2, 3, 4), (None, 2, None), (5, 6, 7), (3, 4, 5), (1, 3, 1)]:
         fam.add(f"adaptive_avg3d_{size}", lambda x, s=size: F.adaptive_avg_pool3d(x, s), f(2, 3, 5, 6, 7))
-    for size in [1, (2, 3, 4), (4, 6, 4), (2, 6, 2)]:
+    for size in [1, (2, 3, 4), (4, 6, 4), (2, 6, 2), (3, 4, 5)]:
         fam.add(f"adaptive_max3d_{size}", lambda x, s=size: F.adaptive_max_pool3d(x, s), f(2, 3, 4, 6, 4))
     windows = [dict(kernel_size=2), dict(kernel_size=3, stride=2, padding=1), dict(kernel_size=(3, 2), stride=(1, 2), padding=(1, 0), dilation=2, ceil_mode=True)]
     fam.add("max_indices", lambda x: tuple(F.max_pool2d(x, return_indices=True, **how) for how in windows), f(2, 3, 9, 8))

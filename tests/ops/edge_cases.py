@@ -377,7 +377,7 @@ def norms(add):
             torch.tensor([1.0, 0.0, 1e20, 1e-20], dtype=dtype), w)
         add(f"max_pool/{label}",
             lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 3, 1, 1), F.max_pool1d(x[:, :, 0], 2),
-                       F.adaptive_max_pool2d(x, 1)),
+                       F.adaptive_max_pool2d(x, 1), F.adaptive_max_pool2d(x, 3)),
             images)
         add(f"avg_pool/{label}",
             lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 1, 1), F.adaptive_avg_pool2d(x, 1),

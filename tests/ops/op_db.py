@@ -42,12 +42,7 @@ def op_infos():
     stub.assert_expected_inline = None
     sys.modules.setdefault("expecttest", stub)
     from torch.testing._internal.common_methods_invocations import op_db
-    infos = {}
-    for info in op_db:
-        variant = info.variant_test_name
-        info.full_name = f"{info.name}.{variant}" if variant else info.name
-        infos.setdefault(info.full_name, info)
-    return infos
+    return {info.full_name: info for info in reversed(op_db)}  # of those with one name the first
 
 
 def sample_case(info, number, sample):

@@ -117,3 +117,69 @@ def test_what_is_refused_says_why(bundle, call, why):
 
     with pytest.raises(lazyrt.Error, match=why):
         lazyrt.export(Refused(), (indefinite(),), bundle)
+
+
+def of(call):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(4, 4) + 3 * torch.eye(4))
+
+        def forward(self, x):
+            return x @ call(self.w)
+
+    return Model().eval()
+
+
+def low_rank(w):
+    u, d, v = torch.linalg.svd(w)
+    return (u[:, :2] * d[:2]) @ v[:2]
+
+
+@pytest.mark.parametrize("call", [low_rank, torch.matrix_exp, torch.linalg.pinv, torch.linalg.svdvals, lambda w: torch.linalg.qr(w)[0],
+                                  lambda w: torch.linalg.eigh(w + w.T)[0], lambda w: torch.linalg.inv_ex(w, check_errors=True)[0]])
+def test_what_depends_on_weights_alone_is_computed_at_export(roundtrip, close, call):
+    model = of(call)
+    report, program, _ = roundtrip(model, (torch.randn(3, 4),))
+    assert report.verdict == "SOUND"
+    assert any("computed at export" in note for note in report.notes)
+    other = torch.randn(3, 4)
+    close(program(other), model(other))
+
+
+def test_parametrized_weights_at_several_sizes(roundtrip, close):
+    model = nn.Sequential(nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)), nn.ReLU()).eval()
+    _, program, _ = roundtrip(model, (torch.randn(3, 4),), dynamic={"input": {0: ("n", 1, 20)}})
+    other = torch.randn(9, 4)
+    close(program(other), model(other))
+
+
+def test_a_result_that_is_much_larger_is_noted(roundtrip, close):
+    model = of(lambda w: torch.matrix_exp(w.repeat(20, 1, 1)).sum(0) + torch.linalg.svdvals(w.expand(40, 4, 4)).sum())
+    report, program, eager = roundtrip(model, (torch.eye(4),))
+    assert any("bytes" in note for note in report.notes)
+    close(program(torch.eye(4)), eager)
+
+
+def test_what_the_program_writes_is_not_computed_at_export(bundle):
+    class Writes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("w", torch.eye(3))
+
+        def forward(self, x):
+            self.w += x
+            return torch.linalg.svdvals(self.w)
+
+    class WritesLater(Writes):
+        calls = 0
+
+        def forward(self, x):
+            self.calls = 1 - self.calls
+            if self.calls == 0:
+                self.w += x
+            return torch.linalg.svdvals(self.w) + x
+
+    for model in (Writes(), WritesLater()):
+        with pytest.raises(lazyrt.Error, match="LU and Cholesky"):
+            lazyrt.export(model, (torch.ones(3),), bundle)

@@ -84,7 +84,7 @@ const std::map<std::string, std::set<std::string>> kHostArrows = {
     {"compile", {"support", "trace", "graph", "aten", "passes", "dynamic", "plan", "emit"}},
     {"report", {"support", "trace", "graph", "dynamic"}},
     {"check", {"support", "trace", "record", "graph", "dynamic", "compile", "report"}},
-    {"export", {"support", "trace", "dynamic", "compile", "report", "check"}},
+    {"export", {"support", "trace", "record", "aten", "dynamic", "compile", "report", "check"}},
     {"frontends", {"support", "trace", "record", "compile"}},
     {"cpp", {"support", "trace", "compile", "check", "export", "frontends"}},
     {"cli",

@@ -232,14 +232,53 @@ void adaptive_avg_pool(RuleContext& c) {
   c.set(from_image(c, x, y));
 }
 
+/// The largest element of each of `out` windows along an axis. Window i begins at floor(i in / out)
+/// and ends before ceil((i + 1) in / out); a window that is shorter than others repeats its last
+/// element.
+ValueId max_of_windows(RuleContext& c, ValueId x, int axis, int64_t in, int64_t out) {
+  const auto begin_of = [&](int64_t i) { return i * in / out; };
+  const auto end_of = [&](int64_t i) { return ((i + 1) * in + out - 1) / out; };
+  int64_t window = 1;
+  for (int64_t i = 0; i < out; ++i) window = std::max(window, end_of(i) - begin_of(i));
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < out; ++i) {
+    for (int64_t k = 0; k < window; ++k) places.push_back(std::min(begin_of(i) + k, end_of(i) - 1));
+  }
+  std::vector<int64_t> shape;
+  for (int d = 0; d < c.shape(x).rank(); ++d) {
+    shape.push_back(d == axis ? out : c.dim(x, d));
+    if (d == axis) shape.push_back(window);
+  }
+  const ValueId ids = c.constant_ints(c.make_shape({out * window}), places);
+  const ValueId windows = c.reshape(c.index_select(x, axis, ids), c.make_shape(shape));
+  return c.reduce(fb::ReduceFn::Max, windows, {axis + 1}, false);
+}
+
+/// The extreme of a window is that of its rows' extremes.
+void adaptive_max_pool_unevenly(RuleContext& c, const Image& x, Triple in, Triple out) {
+  if (c.used(1) || c.any_size()) {
+    c.refuse(std::string("to a size that does not divide the image's size is not supported ") +
+             (c.used(1) ? "with indices" : "where sizes vary"));
+    return;
+  }
+  ValueId y = x.nhwc;
+  for (int i = 0; i < 3; ++i) {
+    const auto dim = static_cast<size_t>(i);
+    const int axis = x.spatial == 3 ? i + 1 : i;
+    if (in[dim] != out[dim]) y = max_of_windows(c, y, axis, in[dim], out[dim]);
+  }
+  c.set(from_image(c, x, y));
+}
+
 template <int kSpatial>
 void adaptive_max_pool(RuleContext& c) {
   const Image x = to_image(c, c.tensor("self"), kSpatial);
   const Triple in = extents(c, x), out = adaptive_size(c, kSpatial);
-  if (!divides(in, out)) {
-    c.refuse("to a size that does not divide the image's size is not supported");
+  if (std::min({in[0], in[1], in[2], out[0], out[1], out[2]}) <= 0) {
+    c.refuse("of an empty image is not supported");
     return;
   }
+  if (!divides(in, out)) return adaptive_max_pool_unevenly(c, x, in, out);
   if (c.used(1)) set_places_of_largest(c, x, even_windows(in, out));
   ValueId y = x.nhwc;
   if (out == Triple{1, 1, 1}) {

@@ -96,6 +96,7 @@ class ExportReport:
     def complete(self, summary: str, details: str) -> None:
         """Adds the exporter's summary as text and as JSON."""
         self.summary, self._json = summary, json.loads(details)
+        self.notes = self._json["notes"]
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts and lists; json.dumps takes it."""

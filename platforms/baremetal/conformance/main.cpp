@@ -17,7 +17,6 @@ namespace lazyrt::conformance {
 namespace {
 
 constexpr int kOk = 0, kUsage = 1, kIo = 3, kMismatch = 4;
-constexpr Tolerance kDefaultTolerance = {1e-6, 1e-4};
 
 /// Built with LAZYRT_PROFILE=embedded: cases with other sizes are refused.
 #if defined(LAZYRT_DYNAMIC_SHAPES) && !LAZYRT_DYNAMIC_SHAPES
@@ -220,7 +219,8 @@ class Runner {
       return fail(out, "an output has another dtype or shape", "");
     Tolerance tolerance = {c.tolerance, c.tolerance};
     if (c.tolerance == 0)
-      tolerance = told.absolute != 0 || told.relative != 0 ? told : kDefaultTolerance;
+      tolerance =
+          told.absolute != 0 || told.relative != 0 ? told : run::default_tolerance(expected.dtype);
     const run::Difference d = run::compare(*actual, expected, tolerance);
     out->max_error = d.max_abs_error > out->max_error ? d.max_abs_error : out->max_error;
     if (!d.ok()) fail(out, "allowed is an error of ", NumberText(d.allowed).text);

@@ -11,8 +11,6 @@
 namespace lazyrt::conformance {
 namespace {
 
-constexpr Tolerance kDefaultTolerance = {1e-6, 1e-4};
-
 std::string text_of(const Status& status) {
   return std::string(error_name(status.error())) + ": " + status.message();
 }
@@ -75,20 +73,21 @@ class SessionRun {
       const Result<TensorView> actual = session_.output(i);
       if (!actual.ok()) return fail(text_of(actual.status()), out);
       if (step.sample) {
-        check(i, *actual, method_.sample_output(*step.sample, i), tolerance(step), out);
+        check(i, *actual, method_.sample_output(*step.sample, i), tolerance(step, actual->dtype),
+              out);
       } else {
         run::HostTensor expected = run::read_npy(folder_ + "/" + step.outputs.at(i));
-        check(i, *actual, expected.view(), tolerance(step), out);
+        check(i, *actual, expected.view(), tolerance(step, actual->dtype), out);
       }
     }
   }
 
-  Tolerance tolerance(const Step& step) const {
+  Tolerance tolerance(const Step& step, DType dtype) const {
     const auto given = [](const Tolerance& t) { return t.absolute != 0 || t.relative != 0; };
     if (given(case_.tolerance)) return case_.tolerance;
-    if (!step.sample) return kDefaultTolerance;
+    if (!step.sample) return run::default_tolerance(dtype);
     const Tolerance told = method_.sample_tolerance(*step.sample);
-    return given(told) ? told : kDefaultTolerance;
+    return given(told) ? told : run::default_tolerance(dtype);
   }
 
   void check(size_t i, const TensorView& actual, const TensorView& expected,

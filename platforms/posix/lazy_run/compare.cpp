@@ -26,6 +26,12 @@ double distance_at(const TensorView& a, const TensorView& b, int64_t i) {
 
 }  // namespace
 
+Tolerance default_tolerance(DType dtype) {
+  if (dtype == DType::kFloat16) return {1e-6, 4 * 0x1p-10};
+  if (dtype == DType::kBFloat16) return {1e-6, 4 * 0x1p-7};
+  return {1e-6, 1e-4};
+}
+
 Difference compare(const TensorView& output, const TensorView& expected,
                    const Tolerance& tolerance) {
   Difference d;

@@ -4,6 +4,10 @@
 
 namespace lazyrt::run {
 
+/// What outputs of this type may differ by if nothing else is said: 1e-6 and, relative to the
+/// largest expected value, 1e-4 or four steps of the type, whichever is more.
+Tolerance default_tolerance(DType dtype);
+
 /// How far an output is from what was expected.
 struct Difference {
   double max_abs_error = 0;  ///< infinite where only one of the two is NaN or infinite

@@ -27,6 +27,19 @@ TEST(Compare, IsRelativeToTheLargestExpected) {
   EXPECT_TRUE(floats({1}, {1}, {-1, 0}).ok()) << "there is no element to name";
 }
 
+/// Of 1 and its neighbours in half precision, in which a step above 1 is 2^-10.
+TEST(Compare, HalvesMayDifferByFourSteps) {
+  const auto is_ok = [](uint16_t a, uint16_t b) {
+    const Shape shape = {1};
+    return compare({&a, DType::kFloat16, shape}, {&b, DType::kFloat16, shape},
+                   default_tolerance(DType::kFloat16))
+        .ok();
+  };
+  EXPECT_TRUE(is_ok(0x3c04, 0x3c00));
+  EXPECT_FALSE(is_ok(0x3c05, 0x3c00));
+  EXPECT_FALSE(floats({1.0039f}, {1}, default_tolerance(DType::kFloat32)).ok());
+}
+
 TEST(Compare, NanAndInfinityMustAgree) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::nanf("");

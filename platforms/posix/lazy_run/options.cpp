@@ -91,11 +91,11 @@ void add_options(CLI::App* app, Options* o, std::vector<std::string>* inputs) {
       ->capture_default_str();
   app->add_option("--bench", o->bench_seconds, "Measures for this many seconds")
       ->check(CLI::Range(0.001, 86400.0));
-  app->add_option("--tolerance", o->tolerance,
-                  "Largest error of an output, relative to its largest expected value, unless the "
-                  "sample has its own tolerance")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  app->add_option(
+         "--tolerance", o->tolerance,
+         "Largest error of an output, relative to its largest expected value, unless the "
+         "sample has its own tolerance; default: 1e-4, 0.0039 of float16, 0.031 of bfloat16")
+      ->check(CLI::Range(0.0, 1.0));
   app->add_option("--deadline", o->deadline_seconds,
                   "Ends a run, between two nodes, after this many seconds")
       ->check(CLI::Range(0.0, 86400.0));

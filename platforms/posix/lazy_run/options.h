@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +26,12 @@ struct Options {
   bool self_test = false;
   bool list_devices = false;  ///< list Vulkan's devices instead of running
   int threads = 1;
-  double bench_seconds = 0;      ///< 0: no benchmark
-  double tolerance = 1e-4;       ///< relative to the largest expected value
-  double deadline_seconds = 0;   ///< of each run; 0: none
-  uint64_t memory_limit = 0;     ///< as LoadOptions and SessionOptions
-  uint64_t work_limit = 0;       ///< as LoadOptions
-  uint64_t node_work_limit = 0;  ///< as LoadOptions
+  double bench_seconds = 0;         ///< 0: no benchmark
+  std::optional<double> tolerance;  ///< relative to the largest expected value
+  double deadline_seconds = 0;      ///< of each run; 0: none
+  uint64_t memory_limit = 0;        ///< as LoadOptions and SessionOptions
+  uint64_t work_limit = 0;          ///< as LoadOptions
+  uint64_t node_work_limit = 0;     ///< as LoadOptions
   bool json = false;
   bool profile = false;
   bool check_data = false;

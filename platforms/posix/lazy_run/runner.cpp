@@ -247,9 +247,10 @@ class Runner {
     return ok ? ExitCode::kOk : ExitCode::kMismatch;
   }
 
-  Tolerance tolerance(size_t sample) const {
+  Tolerance tolerance(size_t sample, DType dtype) const {
     const Tolerance told = method_.sample_tolerance(sample);
-    return told.absolute != 0 || told.relative != 0 ? told : Tolerance{1e-6, options_.tolerance};
+    if (told.absolute != 0 || told.relative != 0) return told;
+    return options_.tolerance ? Tolerance{1e-6, *options_.tolerance} : default_tolerance(dtype);
   }
 
   /// Where differences are printed: stdout is reserved for JSON if that is requested.
@@ -274,7 +275,7 @@ class Runner {
       const Result<TensorView> view = session_.output(i);
       require(view.status());
       const TensorView expected = method_.sample_output(sample, i);
-      CheckedOutput out = {compare(*view, expected, tolerance(sample)), ""};
+      CheckedOutput out = {compare(*view, expected, tolerance(sample, expected.dtype)), ""};
       if (!out.difference.same_type)
         out.types = "is " + type_text(view->dtype, view->shape) + ", must be " +
                     type_text(expected.dtype, expected.shape);
