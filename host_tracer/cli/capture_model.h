@@ -20,11 +20,13 @@ struct CaptureSettings {
   std::string* interface = nullptr;
   /// Gets the dims that vary in a .pt2; empty for TorchScript. May be null.
   std::optional<std::vector<Pt2Dim>>* file_dims = nullptr;
+  /// See TorchScriptOptions. May be null.
+  std::optional<std::string>* phases = nullptr;
 };
 
-/// Captures a model file of any kind (recognized by its content) once, for these inputs and their
-/// sizes.
-Outcome<Trace> capture_model(const std::string& path, std::vector<GivenInput> inputs,
-                             const CaptureSettings& settings);
+/// Captures a model file of any kind (recognized by its content) for these inputs and their sizes:
+/// one trace for each phase of the program, most have one.
+Outcome<std::vector<Trace>> capture_model(const std::string& path, std::vector<GivenInput> inputs,
+                                          const CaptureSettings& settings);
 
 }  // namespace lazyrt

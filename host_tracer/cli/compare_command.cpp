@@ -54,8 +54,8 @@ Outcome<NodeComparison> compare(const CompareArguments& arguments, Progress& pro
   settings.progress = [&](const char* stage, int64_t done, int64_t total) {
     progress.report(stage, done, total);
   };
-  const auto trace = capture_model(arguments.model, std::move(*inputs), settings);
-  if (!trace.ok()) return trace.failure();
+  const auto traces = capture_model(arguments.model, std::move(*inputs), settings);
+  if (!traces.ok()) return traces.failure();
   CompareOptions options;
   options.backend = *backend;
   options.threads = arguments.threads;
@@ -63,7 +63,7 @@ Outcome<NodeComparison> compare(const CompareArguments& arguments, Progress& pro
   options.progress = [&](const std::string& stage, int64_t done, int64_t total) {
     progress.report(stage, done, total);
   };
-  return compare_nodes(**bundle, *trace, options);
+  return compare_nodes(**bundle, traces->front(), options);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class Export {
   CaptureSettings settings();
   void capture();
   void refuse_other_numbers(const std::string& name, const std::vector<GivenInput>& inputs) const;
-  Outcome<Trace> capture_alike(std::vector<GivenInput> inputs);
+  Outcome<std::vector<Trace>> capture_alike(std::vector<GivenInput> inputs);
   void add_sample(std::vector<GivenInput> inputs);
   std::vector<DynamicDim> varying_dims() const;
   std::vector<GivenInput> inputs_at(const std::vector<SampleTensor>& tensors) const;
@@ -85,8 +85,10 @@ class Export {
   const std::string partial_;
   const RemoveOnInterrupt interrupted_, interrupted_writing_, interrupted_report_;
   std::unique_ptr<Progress> progress_;
-  /// One for each sample, or a single one if extents vary; at least one.
+  /// One for each sample and phase, or a single one if extents vary; at least one.
   std::vector<Trace> traces_;
+  size_t captured_ = 0;                ///< samples, as far as extents do not vary
+  std::optional<std::string> phases_;  ///< of a TorchScript program
   CheckLevel level_ = CheckLevel::kFull;
   std::string interface_;          ///< nesting of arguments and result, if the front end knows it
   std::vector<DynamicDim> asked_;  ///< --dynamic
@@ -108,6 +110,13 @@ std::map<std::string, SeenNumber> numbers_in(const std::vector<GivenInput>& inpu
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Failure phases_at_sizes() {
+  return {Error::kUnsupported,
+          "attributes of the program take several forms (None, flags, lengths, shapes) in a row of "
+          "calls, which lazy-export follows for fixed sizes only: leave --dynamic out, or export "
+          "it from Python: lazyrt.export(torch.jit.load(path), args, out, dynamic={...})"};
 }
 
 [[noreturn]] void stop(const Failure& failure) { throw Stop{failure, exit_code(failure.error)}; }
@@ -180,6 +189,7 @@ CaptureSettings Export::settings() {
   };
   settings.interface = &interface_;
   settings.file_dims = &file_dims_;
+  settings.phases = &phases_;
   return settings;
 }
 
@@ -190,12 +200,15 @@ void Export::capture() {
       add_sample(std::move(inputs));
       continue;
     }
-    auto trace = traces_.empty() ? capture_model(args_.model, std::move(inputs), settings())
-                                 : capture_alike(std::move(inputs));
-    if (!trace.ok()) stop(trace.failure());
-    if (args_.dump_trace) std::fputs(trace->text().c_str(), stderr);
-    traces_.push_back(std::move(*trace));
-    if (traces_.size() == 1) dims_ = varying_dims();
+    auto traces = captured_++ == 0 ? capture_model(args_.model, std::move(inputs), settings())
+                                   : capture_alike(std::move(inputs));
+    if (!traces.ok()) stop(traces.failure());
+    for (Trace& trace : *traces) {
+      if (args_.dump_trace) std::fputs(trace.text().c_str(), stderr);
+      traces_.push_back(std::move(trace));
+    }
+    if (captured_ == 1) dims_ = varying_dims();
+    if (!dims_.empty() && traces_.size() > 1) stop(phases_at_sizes());
   }
   describe_traces(traces_, &summary_);
   for (std::string& line : idle_allowances(args_.allow, summary_.findings)) {
@@ -216,19 +229,20 @@ void Export::refuse_other_numbers(const std::string& name,
 }
 
 /// Captures a later sample. A value that is not a tensor is in the bundle only once.
-Outcome<Trace> Export::capture_alike(std::vector<GivenInput> inputs) {
-  const std::string name = "sample " + std::to_string(traces_.size());
+Outcome<std::vector<Trace>> Export::capture_alike(std::vector<GivenInput> inputs) {
+  const std::string name = "sample " + std::to_string(captured_ - 1);
   refuse_other_numbers(name, inputs);
   CaptureSettings settings = this->settings();
   std::string interface;
   settings.interface = &interface;
-  auto trace = capture_model(args_.model, std::move(inputs), settings);
-  if (trace.ok() && !join_interfaces(interface, &interface_)) {
+  auto traces = capture_model(args_.model, std::move(inputs), settings);
+  if (!traces.ok()) return Failure{traces.failure().error, name + ": " + traces.failure().text};
+  if (!join_interfaces(interface, &interface_)) {
     stop({Error::kInvalidArgument,
           name + " has other texts, flags or infinite numbers among its arguments or results than "
                  "the first sample, or nests them differently: export a bundle for each sample"});
   }
-  return trace;
+  return traces;
 }
 
 // ---------------------------------------------------------------- dims that vary
@@ -241,9 +255,9 @@ void Export::add_sample(std::vector<GivenInput> inputs) {
   settings.sample_outputs = settings.second_trace = false;
   std::string interface;
   settings.interface = &interface;
-  auto trace = capture_model(args_.model, std::move(inputs), settings);
-  if (!trace.ok()) stop({trace.failure().error, name + ": " + trace.failure().text});
-  more_samples_.push_back(std::move(trace->sample_inputs));
+  auto traces = capture_model(args_.model, std::move(inputs), settings);
+  if (!traces.ok()) stop({traces.failure().error, name + ": " + traces.failure().text});
+  more_samples_.push_back(std::move(traces->front().sample_inputs));
 }
 
 /// The dims that vary, from --dynamic and the file; none with --static.
@@ -275,14 +289,15 @@ Outcome<Trace> Export::capture_at(const std::vector<SampleTensor>& inputs, bool 
   settings.progress = nullptr;
   std::string interface;
   settings.interface = &interface;
-  auto trace = capture_model(args_.model, inputs_at(inputs), settings);
-  if (trace.ok() && !join_interfaces(interface, &interface_)) {
+  auto traces = capture_model(args_.model, inputs_at(inputs), settings);
+  if (!traces.ok()) return traces.failure();
+  if (!join_interfaces(interface, &interface_)) {
     return Failure{
         Error::kUnsupported,
         "the program's arguments or results are nested differently than with the sample, "
         "or are other texts"};
   }
-  return trace;
+  return std::move(traces->front());  // the sample has no phases: this call has none
 }
 
 /// Describes what the traces at other sizes found, once; guards and syncs are those of the sample.

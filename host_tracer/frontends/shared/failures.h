@@ -8,15 +8,14 @@
 #include <string>
 
 #include "host_tracer/support/outcome.h"
-#include "host_tracer/trace/trace.h"
 
 namespace lazyrt {
 
-/// Returns `capture()`, an Outcome<Trace>. kInvalidArgument for a c10::ValueError: an input of the
+/// Returns `capture()`, an Outcome. kInvalidArgument for a c10::ValueError: an input of the
 /// caller's; kUnsupported for other c10::Errors: the program; kInternal, naming `path`, for the
 /// rest.
 template <class Capture>
-Outcome<Trace> failures_of_file(const std::string& path, const Capture& capture) {
+auto failures_of_file(const std::string& path, const Capture& capture) -> decltype(capture()) {
   try {
     return capture();
   } catch (const c10::ValueError& e) {

@@ -17,23 +17,6 @@ namespace {
 using c10::IValue;
 using PlaceFn = std::function<at::Tensor(const at::Tensor&)>;
 
-std::string joined(const std::string& path, const std::string& name) {
-  return path.empty() ? name : path + "." + name;
-}
-
-std::string item_name(const std::string& path, size_t index) {
-  return path + "." + std::to_string(index);
-}
-
-/// Of a list or tuple.
-std::vector<IValue> items_of(const IValue& value) {
-  return value.isTuple() ? value.toTupleRef().elements().vec() : value.toList().vec();
-}
-
-std::string name_of_key(const IValue& key) {
-  return key.isString() ? key.toStringRef() : c10::str(key);
-}
-
 /// Of a dict; None where it has no such key, or the value is no dict.
 IValue item_of(const IValue& value, const IValue& key) {
   if (!value.isGenericDict()) return {};
@@ -126,11 +109,14 @@ bool same_items(c10::ArrayRef<IValue> a, c10::ArrayRef<IValue> b) {
   return true;
 }
 
+at::Tensor number_tensor(const IValue& value) {
+  const at::Scalar number = value.toScalar();
+  return at::scalar_tensor(number, number.type());
+}
+
 /// A plain or lazy number as a lazy tensor.
 at::Tensor as_number(const IValue& value) {
-  if (value.isTensor()) return value.toTensor();
-  const at::Scalar number = value.toScalar();
-  return lazyrt::lift(at::scalar_tensor(number, number.type()));
+  return value.isTensor() ? value.toTensor() : lazyrt::lift(number_tensor(value));
 }
 
 using Pairs = std::vector<std::pair<at::Tensor, at::Tensor>>;
@@ -263,7 +249,8 @@ IValue map_script_value(const IValue& value, const PlaceFn& place) {
 
 // ---------------------------------------------------------------- names
 
-ScriptModule::ScriptModule(torch::jit::Module module) : module_(std::move(module)) {
+ScriptModule::ScriptModule(torch::jit::Module module, std::shared_ptr<const ScriptPhase> phase)
+    : module_(std::move(module)), phase_(std::move(phase)) {
   name_objects();
   refuse_strangers();
   name_tensors();
@@ -307,7 +294,8 @@ void ScriptModule::refuse_strangers() const {
 
 void ScriptModule::name_nested(const IValue& value, const std::string& name) {
   if (value.isTensor() && value.toTensor().defined()) {
-    buffers_.push_back({name, value.toTensor()});
+    const at::Tensor& tensor = value.toTensor();
+    buffers_.push_back({phase_ ? phase_->state_name(name, tensor) : name, tensor});
   } else if (value.isTuple() || (value.isList() && !value.isIntList() && !value.isDoubleList())) {
     const auto items = items_of(value);
     for (size_t i = 0; i < items.size(); ++i) name_nested(items[i], item_name(name, i));
@@ -363,6 +351,14 @@ const std::string* ScriptModule::path_of(const c10::ivalue::Object* object) cons
   return it == paths_.end() ? nullptr : &it->second;
 }
 
+void ScriptModule::visit_attributes(
+    const std::function<void(const IValue&, const std::string&)>& visit) const {
+  for (const auto& [object, path] : paths_) {
+    for (size_t i = 0; i < object->type()->numAttributes(); ++i)
+      visit(object->getSlot(i), joined(path, object->type()->getAttributeName(i)));
+  }
+}
+
 // ---------------------------------------------------------------- one run
 
 ScriptState::Slot& ScriptState::slot_of(const c10::ivalue::Object* object,
@@ -375,9 +371,10 @@ ScriptState::Slot& ScriptState::slot_of(const c10::ivalue::Object* object,
   slot.name = joined(path ? *path : "", name);
   slot.type = object->type()->getAttribute(index);
   const IValue& value = object->getSlot(index);
-  if (device_.is_lazy() && module_.kept_numbers().count(slot.name)) {
-    const at::Scalar number = value.toScalar();
-    slot.before = add_state(slot.name, at::scalar_tensor(number, number.type()));
+  if (device_.is_lazy() && module_.kept_numbers().count(slot.name) && value.isScalar()) {
+    const at::Tensor number = number_tensor(value);
+    const ScriptPhase* phase = module_.phase();
+    slot.before = add_state(phase ? phase->state_name(slot.name, number) : slot.name, number);
     slot.value = slot.before;
     return slot;
   }
@@ -437,6 +434,7 @@ std::string ScriptState::layout() const {
 
 void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
   if (same_value(slot.value, slot.before)) return;
+  if (module_.phase()) return collect_in_phase(slot, writes);
   const bool number = is_number_type(slot.type) && slot.type->kind() != c10::TypeKind::BoolType &&
                       !slot.value.isNone() && !slot.before.isNone();
   if (number && module_.kept_numbers().count(slot.name)) {
@@ -448,12 +446,53 @@ void ScriptState::collect_writes(const Slot& slot, Writes& writes) {
     only_set_.push_back(slot.name);
     return;
   }
-  if (number) changing_numbers_.push_back(slot.name);
-  const bool tensors = slot.value.isTensor() && slot.before.isTensor();
-  TORCH_CHECK(number, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
-              tensors ? "a tensor whose shape changes" : "neither a tensor nor a number",
-              "; keep it in a registered buffer of fixed shape, return it and pass it back in, or "
-              "export it from Python: lazyrt.export(torch.jit.load(path), ...)");
+  if (number) {
+    changing_numbers_.push_back(slot.name);
+    return;
+  }
+  changing_forms_.push_back(slot.name);
+  TORCH_CHECK(false, "forward changes the attribute '", slot.name, "' from run to run, and it is ",
+              slot.value.isTensor() && slot.before.isTensor() ? "a tensor whose shape changes"
+                                                              : "neither a tensor nor a number");
+}
+
+/// The values go to the states that the next phase reads.
+void ScriptState::collect_in_phase(const Slot& slot, Writes& writes) {
+  if (module_.kept_numbers().count(slot.name)) {
+    if (slot.value.isNone()) return;
+    const at::Tensor before = slot.before.isTensor() ? slot.before.toTensor() : at::Tensor();
+    return collect_in_phase(before, as_number(slot.value), slot.name, writes);
+  }
+  const bool lazy_number = is_number_type(slot.type) && slot.value.isTensor();
+  if (lazy_number) {
+    changing_numbers_.push_back(slot.name);
+    return;
+  }
+  TORCH_CHECK(
+      !slot.value.isObject() && module_.phase()->is_next(slot.value, slot.name),
+      "forward leaves the attribute '", slot.name, "' in another form when it is captured ",
+      "than when LibTorch runs it: new objects there and paths that depend on a device are ",
+      "not followed");
+  std::map<std::string, at::Tensor> before;
+  visit_items(slot.before, slot.name, [&](const IValue& item, const std::string& path) {
+    if (item.isTensor() && item.toTensor().defined()) before[path] = item.toTensor();
+  });
+  visit_items(slot.value, slot.name, [&](const IValue& item, const std::string& path) {
+    if (item.isTensor() && item.toTensor().defined())
+      collect_in_phase(before[path], item.toTensor(), path, writes);
+  });
+}
+
+void ScriptState::collect_in_phase(const at::Tensor& before, const at::Tensor& after,
+                                   const std::string& path, Writes& writes) {
+  if (after.is_same(before)) return;
+  const bool alike = before.defined() && before.sizes() == after.sizes() &&
+                     before.scalar_type() == after.scalar_type();
+  const auto fresh = [&] {
+    return add_state(module_.phase()->state_name(path, after),
+                     at::zeros(after.sizes(), at::dtype(after.scalar_type())));
+  };
+  writes.emplace_back(alike ? before : fresh(), after);
 }
 
 std::vector<std::string> ScriptState::read_constants() const {

@@ -8,12 +8,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "host_tracer/frontends/torchscript/script_forms.h"
 #include "host_tracer/record/capture.h"
 
 namespace lazyrt {
@@ -22,8 +24,9 @@ namespace lazyrt {
 class ScriptModule {
  public:
   /// Throws c10::Error naming all attributes that cannot be captured (custom classes, quantized
-  /// or sparse tensors).
-  explicit ScriptModule(torch::jit::Module module);
+  /// or sparse tensors). With a phase, names are those of its states.
+  explicit ScriptModule(torch::jit::Module module,
+                        std::shared_ptr<const ScriptPhase> phase = nullptr);
 
   const torch::jit::Module& module() const { return module_; }
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
@@ -35,6 +38,13 @@ class ScriptModule {
   /// All names of a buffer or plain tensor attribute, also of one that lies in a list, tuple or
   /// dict.
   std::vector<std::string> names_of(const at::TensorImpl* tensor) const;
+
+  /// Calls `visit` with each attribute and its path, also of objects that are no modules.
+  void visit_attributes(
+      const std::function<void(const c10::IValue& value, const std::string& path)>& visit) const;
+
+  /// Null for a module whose attributes keep their form.
+  const ScriptPhase* phase() const { return phase_.get(); }
 
   /// A number among the attributes that runs change: the next capture has it as a state.
   void keep_number(const std::string& name) { numbers_.insert(name); }
@@ -49,6 +59,7 @@ class ScriptModule {
   void refuse_one_name() const;
 
   torch::jit::Module module_;
+  std::shared_ptr<const ScriptPhase> phase_;
   std::unordered_map<const c10::ivalue::Object*, std::string> paths_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
@@ -88,14 +99,17 @@ class ScriptState {
   std::string layout() const;
 
   /// At the end of a run: attributes that were given another tensor get its values in place, so
-  /// that capture sees the write, and so do numbers that are kept. Throws c10::Error naming an
-  /// attribute whose new value cannot be kept between runs, or two that become one tensor into
-  /// which the program writes. On the CPU, where runs are single ones: nothing.
+  /// that capture sees the write, and so do numbers that are kept; in a phase, the states of the
+  /// next one get them. Throws c10::Error naming an attribute that takes another form, or two that
+  /// become one tensor into which the program writes. On the CPU, where runs are single ones:
+  /// nothing.
   void write_back();
 
   /// After write_back(), failed or not: the numbers that change from run to run and are not kept
   /// yet.
   const std::vector<std::string>& changing_numbers() const { return changing_numbers_; }
+  /// The attributes that take another form from run to run: they need phases.
+  const std::vector<std::string>& changing_forms() const { return changing_forms_; }
   /// Attributes that are no tensors and that the run has read as they are in the file.
   std::vector<std::string> read_constants() const;
   /// After write_back(): attributes that the run has set, without reading them, to what is no state
@@ -126,6 +140,9 @@ class ScriptState {
 
   Slot& slot_of(const c10::ivalue::Object* object, const std::string& name);
   void collect_writes(const Slot& slot, Writes& writes);
+  void collect_in_phase(const Slot& slot, Writes& writes);
+  void collect_in_phase(const at::Tensor& before, const at::Tensor& after, const std::string& path,
+                        Writes& writes);
   void collect_set(const c10::IValue& file, const c10::IValue& before, const c10::IValue& after,
                    const std::string& name, std::vector<std::string>& names) const;
   void refuse_new_aliases();
@@ -135,7 +152,7 @@ class ScriptState {
   std::function<at::Tensor(const at::Tensor&)> place_;
   MappedContainers before_, now_;  ///< lists and dicts that several attributes hold are one
   std::map<Key, Slot> slots_;
-  std::vector<std::string> changing_numbers_;
+  std::vector<std::string> changing_numbers_, changing_forms_;
   std::vector<std::string> only_set_;
   std::set<std::string> made_one_, written_in_place_;
   bool writes_containers_ = false;

@@ -1,29 +1,19 @@
 #include "host_tracer/frontends/torchscript/torchscript.h"
 
 #include <ATen/ATen.h>
-#include <c10/util/ScopeExit.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <torch/version.h>
 
-#include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "host_tracer/frontends/shared/failures.h"
-#include "host_tracer/frontends/shared/gradient_mode.h"
-#include "host_tracer/frontends/shared/interface.h"
+#include "host_tracer/frontends/shared/join_interfaces.h"
 #include "host_tracer/frontends/shared/model_kind.h"
-#include "host_tracer/frontends/shared/program_outputs.h"
+#include "host_tracer/frontends/torchscript/script_capture.h"
 #include "host_tracer/frontends/torchscript/script_inputs.h"
-#include "host_tracer/frontends/torchscript/script_interpreter.h"
 #include "host_tracer/frontends/torchscript/script_module.h"
+#include "host_tracer/frontends/torchscript/script_phases.h"
 #include "host_tracer/frontends/torchscript/script_reference.h"
-#include "host_tracer/record/capture.h"
-#include "host_tracer/record/checked_capture.h"
-#include "host_tracer/record/trace_phases.h"
-#include "host_tracer/trace/allow.h"
 
 namespace lazyrt {
 namespace {
@@ -56,243 +46,84 @@ Outcome<torch::jit::Module> load_module(const std::string& path) {
   }
 }
 
-constexpr int kMostInARow = 64;
-constexpr char kAsksForGradients[] = "the program asks whether gradients are recorded";
-
-class TorchScriptCapture {
+/// One module on one sample, in all of its phases.
+class ModuleCapture {
  public:
-  TorchScriptCapture(torch::jit::Module module, const TorchScriptOptions& options)
-      : options_(options), module_(std::move(module)), inputs_(forward_schema(), options.inputs) {}
+  ModuleCapture(torch::jit::Module module, const TorchScriptOptions& options)
+      : file_(std::move(module)), options_(options) {}
 
-  Outcome<Trace> run() {
-    CaptureRequest request;
-    request.inputs = inputs_.tensors();
-    request.parameters = module_.parameters();
-    request.buffers = module_.buffers();
-    CheckOptions check;
-    check.second_trace = options_.second_trace;
-    check.allow = options_.allow;
-    request.check_of = [this](bool seen) { return running_ ? running_->check_of(seen) : ""; };
-    const CaptureProgram program = [this](const std::vector<at::Tensor>& inputs) {
-      return outputs_.take(flatten_outputs(run_forward(inputs, capture_device(), "trace"), "out"));
-    };
-    Outcome<Trace> trace = capture_checked(request, program, check);
-    // Each capture may find one more number that changes with another: never more than there are.
-    while (!changing_.empty()) {
-      for (const std::string& name : std::exchange(changing_, {})) module_.keep_number(name);
-      trace = capture_checked(request, program, check);
+  Outcome<std::vector<Trace>> run() {
+    ScriptCapture plain = capture_script(file_, ScriptModule(file_), options_);
+    PhasesCapture done;
+    if (plain.changes_form || !plain.steering_numbers.empty()) {
+      auto phases = failures_of_file("", [&] { return capture_phases(request(plain)); });
+      if (!phases.ok() && !plain.trace.ok()) return phases.failure();
+      if (phases.ok()) done = std::move(*phases);
     }
-    if (copies_.matter()) {
-      run_on_cpu(trace.ok() && trace->takes_gradients);
-      trace = capture_checked(request, program, check);
+    if (done.traces.empty()) {
+      if (!plain.trace.ok()) return plain.trace.failure();
+      done.traces.push_back(std::move(*plain.trace));
+      interface_ = plain.interface;
     }
-    if (!trace.ok()) return trace;
-    if (copies_.matter()) refuse_changing_copies(*trace);
-    for (const std::string& name : read_constants_) trace->asked.push_back({name, {}});
-    trace->only_set = only_set_;
-    trace->made_one = made_one_;
-    trace->written_in_place = written_in_place_;
-    trace->set_names = set_names_;
-    trace->read_names = read_names_;
-    trace->layouts_matter = copies_.matter();
-    const auto& numbers = module_.kept_numbers();  // a state that nothing reads may be left out
-    trace->only_set.insert(trace->only_set.end(), numbers.begin(), numbers.end());
-    outputs_.put_back(*trace);
-    refuse_guards_on_numbers(*trace);
-    refuse_written_constants(*trace);
-    note_gradient_mode(*trace);
-    LAZYRT_TRY(allow_findings(*trace, options_.allow));
-    if (options_.interface) add_demands(demands(*trace), options_.interface);
-    trace->producer = "TorchScript, read by torch " TORCH_VERSION;
-    trace->notes.insert(trace->notes.end(), inputs_.notes().begin(), inputs_.notes().end());
-    trace->notes.insert(trace->notes.end(), notes_.begin(), notes_.end());
-    if (options_.sample_outputs) add_sample_outputs(*trace);
-    trace->relaid = relaid_;
-    trace->eager = script_reference(module_.module(), inputs_, *trace);
-    return trace;
+    LAZYRT_TRY(compare_samples(done.summary));
+    if (options_.interface) *options_.interface = interface_;
+    return std::move(done.traces);
   }
 
  private:
-  const c10::FunctionSchema& forward_schema() const {
-    const auto forward = module_.module().find_method("forward");
-    TORCH_CHECK(forward, "the module has no method 'forward'");
-    return forward->function().getSchema();
-  }
-
-  /// `calls` in a row, or until attributes lie in memory as they did before; the result of the last
-  /// one.
-  c10::IValue run_forward(const std::vector<at::Tensor>& inputs, at::Device device,
-                          const char* stage, int calls = 1) {
-    int64_t done = 0;
-    ScriptInterpreter interpreter(
-        module_, device,
-        [&] {
-          if (options_.progress) options_.progress(stage, ++done, 0);
-        },
-        &copies_);
-    const std::vector<c10::IValue> arguments = inputs_.arguments(inputs);
-    running_ = &interpreter;
-    const auto done_running = c10::make_scope_exit([this] { running_ = nullptr; });
-    const auto note_numbers = c10::make_scope_exit([&] {
-      for (const std::string& name : interpreter.changing_numbers()) changing_.push_back(name);
-    });
-    c10::IValue result;
-    std::set<std::string> layouts;
-    layouts_recur_ = false;
-    for (int i = 0; i < calls && !layouts_recur_; ++i) {
-      copies_.begin(device);
-      const auto ended = c10::make_scope_exit([this] { copies_.end(); });
-      result = interpreter.run_forward(arguments);
-      copies_changed_ = copies_changed_ || copies_.changed();
-      layouts_recur_ = calls > 1 && !layouts.insert(interpreter.layout()).second;
-    }
-    notes_ = interpreter.notes();
-    if (device.is_lazy()) {
-      note_run(interpreter, inputs);
-    } else {
-      relaid_ = interpreter.state().relaid();
-    }
-    if (options_.interface && options_.interface->empty()) {
-      *options_.interface = interface_json(forward_schema(), arguments, result);
-    }
-    return result;
-  }
-
-  /// What the last run has asked and written.
-  void note_run(const ScriptInterpreter& interpreter, const std::vector<at::Tensor>& inputs) {
-    questions_ = interpreter.questions();
-    read_constants_ = interpreter.state().read_constants();
-    only_set_ = interpreter.state().only_set();
-    set_names_ = interpreter.state().set_names();
-    read_names_ = interpreter.state().read_names();
-    const auto& made_one = interpreter.state().made_one();
-    made_one_.assign(made_one.begin(), made_one.end());
-    const auto& written = interpreter.state().written_in_place();
-    written_in_place_.assign(written.begin(), written.end());
-    written_constants_ = interpreter.written_constants();
-    written_inputs_.clear();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (was_written(inputs[i])) written_inputs_.push_back(inputs_.tensors()[i].name);
-    }
-  }
-
-  InputDemands demands(const Trace& trace) const {
-    std::vector<std::string> all, floating;
-    for (const NamedTensor& input : inputs_.tensors()) {
-      all.push_back(input.name);
-      if (at::isFloatingType(input.tensor.scalar_type())) floating.push_back(input.name);
-    }
-    InputDemands demands;
-    if (questions_.strides || copies_.depend_on_strides()) demands.contiguous = all;
-    if (questions_.strides_by_dim) demands.strides = all;
-    if (questions_.place) demands.whole = all;
-    if (questions_.gradients) demands.detached = floating;
-    if (questions_.identity) demands.distinct = all;
-    if (questions_.other) demands.plain = all;
-    demands.written = written_inputs_;
-    demands.no_grad = questions_.gradient_mode && !trace.takes_gradients;
-    return demands;
-  }
-
-  void refuse_written_constants(Trace& trace) const {
-    for (const Source& source : written_constants_) {
-      trace.findings.push_back(
-          {Severity::kError, "changing-attribute",
-           "the program writes in place into a constant of its graph, and later calls read it: the "
-           "bundle would repeat its first call",
-           "register_buffer() the tensor before torch.jit.trace, or clone() it", source});
-    }
-  }
-
-  /// Without gradients of its own the program throws where none are recorded: there is one mode.
-  void note_gradient_mode(Trace& trace) const {
-    if (questions_.gradient_mode && !trace.takes_gradients) {
-      if (options_.interface) {
-        trace.notes.push_back(std::string(kAsksForGradients) + " (" +
-                              questions_.gradient_mode->text() +
-                              "): the bundle gives what it gives under torch.no_grad(), and "
-                              "lazyrt.load's program refuses calls outside of it");
-        return;
-      }
-      trace.findings.push_back(
-          {Severity::kError, "gradient-mode",
-           std::string(kAsksForGradients) + ", and the bundle gives what it gives under no_grad",
-           "decide by an argument, not by whether gradients are enabled",
-           *questions_.gradient_mode});
-      return;
-    }
-    if (!questions_.torch_asks) return;
-    const auto run = [this](const std::vector<at::Tensor>& inputs) {
-      return run_in_eager(copy_of(module_.module()), inputs_.arguments(inputs));
+  PhasesRequest request(const ScriptCapture& plain) {
+    PhasesRequest request;
+    request.file = file_;
+    request.steering = plain.steering_numbers;
+    request.call = [this](const torch::jit::Module& module) { call(module); };
+    request.capture = [this](ScriptModule module, const std::vector<std::string>& varying) {
+      return capture_phase(std::move(module), varying);
     };
-    if (!find_gradient_mode(inputs_.tensors(), run)) return;
-    trace.notes.push_back(
-        "torch.nn's transformers give other results under no_grad than with autograd on, at "
-        "padded places or where attention sees nothing: the bundle gives the former");
+    return request;
   }
 
-  /// A number that counts on and steers the program: no guard on it would hold twice.
-  void refuse_guards_on_numbers(Trace& trace) const {
-    const auto& kept = module_.kept_numbers();
-    for (const Source& source : guards_on(trace, {kept.begin(), kept.end()})) {
-      trace.findings.push_back(
-          {Severity::kError, "changing-attribute",
-           "the program's path depends here on a number that it keeps in an attribute and changes "
-           "in each call: the bundle would be right for its first call only",
-           "keep it as a tensor, and decide by tensor arithmetic (torch.where)", source});
+  /// Calls a module on the sample, by LibTorch.
+  void call(const torch::jit::Module& module) const {
+    const at::AutoGradMode mode(false);
+    const ScriptInputs inputs(file_.get_method("forward").function().getSchema(), options_.inputs);
+    std::vector<at::Tensor> tensors;
+    for (const NamedTensor& input : inputs.tensors()) tensors.push_back(input.tensor.clone());
+    run_in_eager(module, inputs.arguments(tensors));
+  }
+
+  ScriptCapture capture_phase(ScriptModule module, const std::vector<std::string>& varying) {
+    ScriptCapture made = capture_script(file_, std::move(module), options_, varying);
+    if (made.trace.ok() && !join_interfaces(made.interface, &interface_)) {
+      made.trace = Failure{Error::kUnsupported,
+                           "a later call returns other texts, flags or infinite numbers than the "
+                           "first one, or nests its results differently: return tensors, always "
+                           "nested alike"};
     }
+    return made;
   }
 
-  c10::IValue run_on_cpu(bool gradients, int calls = 1) {
-    const at::AutoGradMode mode(gradients);
-    std::vector<at::Tensor> inputs;
-    for (const NamedTensor& input : inputs_.tensors()) inputs.push_back(input.tensor.clone());
-    return run_forward(inputs, at::kCPU, "samples", calls);
-  }
-
-  /// Attributes may lie in memory otherwise from call to call, until they lie as they did before.
-  void refuse_changing_copies(Trace& trace) {
-    if (module_.buffers().empty()) return;
-    copies_changed_ = false;
-    run_on_cpu(trace.takes_gradients, kMostInARow);
-    if (!copies_changed_ && layouts_recur_) return;
-    trace.findings.push_back(
-        {Severity::kError, "shared-memory",
-         "whether contiguous, reshape, flatten or to copies changes from call to call, with the "
-         "strides of what the program keeps in its attributes, and it writes there or asks for "
-         "strides: the bundle would behave as in its first call",
-         "clone() what is written, or keep it contiguous()", Source()});
-  }
-
-  void add_sample_outputs(Trace& trace) {
-    for (const NamedValue& out : flatten_outputs(run_on_cpu(trace.takes_gradients), "out")) {
-      const bool tensor = out.value.isTensor() && out.value.toTensor().defined();
-      trace.sample_outputs.push_back(tensor ? to_sample(out.value.toTensor()) : SampleTensor{});
+  /// Calls on one sample may follow calls on another.
+  Outcome<Done> compare_samples(const std::string& phases) const {
+    if (!options_.phases) return Done{};
+    if (*options_.phases && **options_.phases != phases) {
+      return Failure{Error::kUnsupported,
+                     "in a row of calls on this sample the attributes take other forms (None, "
+                     "flags, lengths, shapes) than on the first one: export a bundle for each "
+                     "sample, or all from Python: lazyrt.export(torch.jit.load(path), [...])"};
     }
+    *options_.phases = phases;
+    return Done{};
   }
 
+  const torch::jit::Module file_;
   const TorchScriptOptions& options_;
-  ScriptModule module_;
-  const ScriptInputs inputs_;
-  ProgramOutputs outputs_;
-  Copies copies_;
-  bool copies_changed_ = false;  ///< from call to call
-  bool layouts_recur_ = false;   ///< of the attributes, in the last row of calls
-  std::vector<std::string> notes_;
-  ScriptQuestions questions_;
-  std::vector<Source> written_constants_;
-  std::vector<std::string> written_inputs_;
-  /// See ScriptState; of the last run.
-  std::vector<std::string> read_constants_, only_set_, made_one_, written_in_place_, set_names_,
-      read_names_;
-  std::vector<std::string> relaid_;    ///< of the last run on the CPU
-  std::vector<std::string> changing_;  ///< numbers: see ScriptInterpreter::changing_numbers()
-  ScriptInterpreter* running_ = nullptr;
+  std::string interface_;  ///< of all phases
 };
 
 }  // namespace
 
-Outcome<Trace> capture_torchscript(const std::string& path, const TorchScriptOptions& options) {
+Outcome<std::vector<Trace>> capture_torchscript(const std::string& path,
+                                                const TorchScriptOptions& options) {
   auto kind = model_kind(path);
   if (!kind.ok()) return kind.failure();
   if (*kind != ModelKind::kTorchScript) {
@@ -303,8 +134,7 @@ Outcome<Trace> capture_torchscript(const std::string& path, const TorchScriptOpt
   auto module = load_module(path);
   if (!module.ok()) return module.failure();
   if (options.progress) options.progress("read", 1, 1);
-  return failures_of_file(path,
-                          [&] { return TorchScriptCapture(std::move(*module), options).run(); });
+  return failures_of_file(path, [&] { return ModuleCapture(std::move(*module), options).run(); });
 }
 
 }  // namespace lazyrt

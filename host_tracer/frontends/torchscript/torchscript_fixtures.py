@@ -429,6 +429,256 @@ def fires():
     return torch.jit.script(Fires()), {"x": normal(3), "start": torch.tensor(True)}
 
 
+class Streams(nn.Module):
+    """Empty until the first call, as Silero's voice detector, and again when an argument or the batch changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(5, 8)
+        self.state = torch.zeros(0)
+        self.tail = torch.zeros(0)
+        self.last_rate, self.last_batch = 0, 0
+
+    @torch.jit.export
+    def reset(self):
+        self.state = torch.zeros(0)
+        self.tail = torch.zeros(0)
+        self.last_rate, self.last_batch = 0, 0
+
+    def forward(self, x, rate: int = 16):
+        if self.last_rate != 0 and self.last_rate != rate or self.last_batch != 0 and self.last_batch != x.size(0):
+            self.reset()
+        if not len(self.tail):
+            self.tail = torch.zeros(x.size(0), 2)
+        if not len(self.state):
+            self.state = torch.zeros(2, x.size(0), 8)
+        x = torch.cat([self.tail, x], 1)
+        h, c = self.cell(x, (self.state[0], self.state[1]))
+        self.state = torch.stack([h, c])
+        self.tail = x[:, -2:]
+        self.last_rate, self.last_batch = rate, x.size(0)
+        return h
+
+
+@case
+def streams():
+    return torch.jit.script(Streams().eval()), {"x": normal(1, 3)}
+
+
+class Remembers(nn.Module):
+    """None at first; a number that counts, and one that is read from a tensor."""
+
+    before: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.before = None
+        self.calls, self.level = 0, 1.0
+
+    def forward(self, x):
+        y = x * self.level + self.calls
+        before = self.before
+        if before is not None:
+            y = y - before
+        self.before = y * 0.5
+        self.calls += 1
+        self.level = 0.5 * self.level + float(x.abs().mean())
+        return y
+
+
+@case
+def remembers():
+    return torch.jit.script(Remembers()), {"x": normal(2, 3)}
+
+
+class Alternates(nn.Module):
+    """Two forms by turns, of a flag, a text and a tensor."""
+
+    held: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.odd, self.name = False, "even"
+        self.held = None
+
+    def forward(self, x):
+        held = self.held
+        if self.odd and held is not None:
+            self.odd, self.name, self.held = False, "even", None
+            return held + x
+        self.odd, self.name, self.held = True, "odd", x * 3
+        return x
+
+
+@case
+def alternates():
+    return torch.jit.script(Alternates()), {"x": normal(3)}
+
+
+class Fills(nn.Module):
+    """A list of at most three, and how many calls it took."""
+
+    window: List[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.window = []
+        self.filled = 0
+
+    def forward(self, x):
+        if self.filled < 3:
+            self.filled += 1
+        else:
+            self.window.pop(0)
+        self.window.append(x * self.filled)
+        return torch.stack(self.window).sum(0)
+
+
+@case
+def fills():
+    return torch.jit.script(Fills()), {"x": normal(4)}
+
+
+class Carries(nn.Module):
+    """A tuple that is None at first, and halves of one tensor."""
+
+    hidden: Optional[Tuple[Tensor, Tensor]]
+    left: Optional[Tensor]
+    right: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 4)
+        self.hidden, self.left, self.right = None, None, None
+
+    def forward(self, x):
+        left, right = self.left, self.right
+        if left is not None and right is not None:
+            x = x + torch.cat([right, left], -1)
+        y, self.hidden = self.lstm(x, self.hidden)
+        self.left, self.right = torch.chunk(y, 2, -1)
+        return y
+
+
+@case
+def carries():
+    return torch.jit.script(Carries().eval()), {"x": normal(5, 1, 4)}
+
+
+class Collects(nn.Module):
+    """A dict that fills."""
+
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x):
+        if "k" in self.cache:
+            x = x + self.cache["k"]
+            if "v" in self.cache:
+                x = x * self.cache["v"]
+            self.cache["v"] = x * 0.1
+        self.cache["k"] = x * 0.5
+        return x
+
+
+@case
+def collects():
+    return torch.jit.script(Collects()), {"x": normal(3)}
+
+
+class Rotates(nn.Module):
+    """A buffer that the first call makes and all write in place, at a place that goes round."""
+
+    ring: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.ring, self.place = None, 0
+
+    def forward(self, x):
+        ring = self.ring
+        if ring is None:
+            ring = torch.zeros(4, 3)
+            self.ring = ring
+        ring[self.place] = x
+        self.place = (self.place + 1) % 4
+        return ring.sum(0)
+
+
+@case
+def rotates():
+    return torch.jit.script(Rotates()), {"x": normal(3)}
+
+
+class Tables(nn.Module):
+    """What the first call makes, later ones only read."""
+
+    table: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.table = None
+
+    def forward(self, x):
+        table = self.table
+        if table is None:
+            table = torch.arange(x.size(1)) * 0.5
+            self.table = table
+        return x + table
+
+
+@case
+def tables():
+    return torch.jit.script(Tables()), {"x": normal(2, 3)}
+
+
+class WarmsUp(nn.Module):
+    """A number that steers the program, and settles."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        if self.calls < 2:
+            self.calls += 1
+            return x * 0
+        return x * 2
+
+
+@case
+def warms_up():
+    return torch.jit.script(WarmsUp()), {"x": normal(3)}
+
+
+class Halves(nn.Module):
+    """Two attributes in one memory, one of which is written."""
+
+    left: Optional[Tensor]
+    right: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = None, None
+
+    def forward(self, x):
+        left, right = self.left, self.right
+        if left is None or right is None:
+            whole = x * 2
+            self.left, self.right = whole, whole[:1]
+            return x
+        left.add_(x)
+        return right + x
+
+
+@case
+def halves():
+    return torch.jit.script(Halves()), {"x": normal(3)}
+
+
 def rewritten(source, target, change):
     """A copy of an archive with the text of its code changed."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:

@@ -5,7 +5,10 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "host_tracer/compile/trace_groups.h"
 #include "host_tracer/frontends/shared/model_kind.h"
@@ -45,8 +48,16 @@ TorchScriptOptions options_of(const std::string& name) {
   return options;
 }
 
+/// Of a program without phases.
+Outcome<Trace> capture(const std::string& name, const TorchScriptOptions& options) {
+  auto traces = capture_torchscript(fixture(name), options);
+  if (!traces.ok()) return traces.failure();
+  EXPECT_EQ(traces->size(), 1u) << name;
+  return std::move(traces->front());
+}
+
 std::string failure_of(const std::string& name, const TorchScriptOptions& options) {
-  const auto trace = capture_torchscript(fixture(name), options);
+  const auto trace = capture(name, options);
   return trace.ok() ? "" : trace.failure().text;
 }
 
@@ -58,7 +69,7 @@ bool has(const std::string& text, const std::string& part) {
 
 /// The captured trace, evaluated node by node, and our eager run give Python's outputs by name.
 Trace check(const std::string& name, const TorchScriptOptions& options) {
-  auto trace = capture_torchscript(fixture(name), options);
+  auto trace = capture(name, options);
   EXPECT_TRUE(trace.ok()) << trace.failure().text;
   if (!trace.ok()) return {};
   const std::vector<at::Tensor> got = outputs_of(*trace);
@@ -148,7 +159,7 @@ TEST(TorchScript, TheNestingIsToldForReaders) {
   TorchScriptOptions options = options_of("nested");
   std::string interface;
   options.interface = &interface;
-  ASSERT_TRUE(capture_torchscript(fixture("nested"), options).ok());
+  ASSERT_TRUE(capture("nested", options).ok());
   for (
       const char* part :
       {R"("parameters":[{"name":"pair","kind":"either","item":{"kind":"tuple","items":[{"kind":"tensor","name":"pair.0"})",
@@ -162,7 +173,7 @@ TEST(TorchScript, WhatIsAskedIsDemandedWhateverItDoes) {
   TorchScriptOptions options = options_of("asks_for_modes");
   std::string interface;
   options.interface = &interface;
-  const auto trace = capture_torchscript(fixture("asks_for_modes"), options);
+  const auto trace = capture("asks_for_modes", options);
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(verdict_of(*trace), Verdict::kSound);
   EXPECT_TRUE(has(interface, R"("strides":["x"])") && has(interface, R"("no_grad":true)"))
@@ -173,7 +184,7 @@ TEST(TorchScript, WhatIsAskedIsDemandedWhateverItDoes) {
 }
 
 TEST(TorchScript, WithoutAnInterfaceNobodyChecksTheMode) {
-  const auto trace = capture_torchscript(fixture("asks_for_modes"), options_of("asks_for_modes"));
+  const auto trace = capture("asks_for_modes", options_of("asks_for_modes"));
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(verdict_of(*trace), Verdict::kBroken);
   EXPECT_TRUE(has_finding(*trace, "gradient-mode"));
@@ -197,7 +208,7 @@ TEST(TorchScript, ALoopThatDependsOnValuesIsGuarded) {
 }
 
 TEST(TorchScript, AValueThatGoesBackIntoTheGraphBreaksIt) {
-  const auto trace = capture_torchscript(fixture("smuggles"), options_of("smuggles"));
+  const auto trace = capture("smuggles", options_of("smuggles"));
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   EXPECT_EQ(verdict_of(*trace), Verdict::kBroken);
   TorchScriptOptions options = options_of("smuggles");
@@ -206,7 +217,7 @@ TEST(TorchScript, AValueThatGoesBackIntoTheGraphBreaksIt) {
     EXPECT_TRUE(has(finding.source.text(), "torchscript_fixtures.py")) << finding.message;
     options.allow.push_back(finding.id);
   }
-  const auto allowed = capture_torchscript(fixture("smuggles"), options);
+  const auto allowed = capture("smuggles", options);
   ASSERT_TRUE(allowed.ok()) << allowed.failure().text;
   EXPECT_EQ(verdict_of(*allowed), Verdict::kAllowed);
 }
@@ -230,7 +241,7 @@ TEST(TorchScript, AssertionsAreChecks) {
 }
 
 TEST(TorchScript, ANumberAmongTheOutputsThatDependsOnInputsIsGuarded) {
-  const auto trace = capture_torchscript(fixture("counts_steps"), options_of("counts_steps"));
+  const auto trace = capture("counts_steps", options_of("counts_steps"));
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   EXPECT_EQ(verdict_of(*trace), Verdict::kSpecialized);
   ASSERT_EQ(trace->guards.size(), 1u) << trace->text();
@@ -252,13 +263,13 @@ TEST(TorchScript, AnAttributeWrittenBeforeItIsRead) { check("scratch"); }
 
 TEST(TorchScript, WhatOneSampleAsksAndAnotherChangesIsNoted) {
   TorchScriptOptions options = options_of("enrolled");
-  const auto counts = capture_torchscript(fixture("enrolled"), options);
+  const auto counts = capture("enrolled", options);
   ASSERT_TRUE(counts.ok()) << counts.failure().text;
   EXPECT_EQ(counts->only_set, std::vector<std::string>{"seen"});
   for (GivenInput& input : options.inputs) {
     if (input.name == "enrol") input.data = to_sample(at::zeros({}, at::kBool)).data;
   }
-  const auto asks = capture_torchscript(fixture("enrolled"), options);
+  const auto asks = capture("enrolled", options);
   ASSERT_TRUE(asks.ok()) << asks.failure().text;
   EXPECT_TRUE(std::any_of(asks->asked.begin(), asks->asked.end(),
                           [](const AskedConstant& asked) { return asked.name == "seen"; }));
@@ -271,7 +282,7 @@ TEST(TorchScript, WhatOneSampleMakesOneTensorAndAnotherWritesIsRefused) {
     for (GivenInput& input : options.inputs) {
       if (input.name == "start") input.data = to_sample(at::full({}, start, at::kBool)).data;
     }
-    auto trace = capture_torchscript(fixture("fires"), options);
+    auto trace = capture("fires", options);
     ASSERT_TRUE(trace.ok()) << trace.failure().text;
     traces.push_back(std::move(*trace));
   }
@@ -285,7 +296,67 @@ TEST(TorchScript, WhatOneSampleMakesOneTensorAndAnotherWritesIsRefused) {
 
 TEST(TorchScript, AGrowingBufferIsRefused) {
   const std::string text = failure_of("growing_cache");
-  EXPECT_TRUE(has(text, "'cache'") && has(text, "shape changes")) << text;
+  EXPECT_TRUE(has(text, "'cache' (float32[17, 3] after 16 calls)")) << text;
+}
+
+/// "0>1 1>1; state, tail": the phases, and what is state in any of them.
+std::string phases_of(const std::vector<Trace>& traces) {
+  std::string text;
+  std::set<std::string> names;
+  for (const Trace& trace : traces) {
+    if (!phase_of(trace)) continue;
+    for (const TraceState& state : trace.states) {
+      const TraceValue& leaf = trace.values[static_cast<size_t>(state.leaf)];
+      if (leaf.name != kPhaseState) {
+        names.insert(leaf.name);
+        continue;
+      }
+      const ConstantData& next = trace.values[static_cast<size_t>(state.next)].constant;
+      int64_t number = 0;
+      std::memcpy(&number, next.data, sizeof number);
+      text += std::to_string(*phase_of(trace)) + ">" + std::to_string(number) + " ";
+    }
+  }
+  for (const std::string& name : names) text += name + " ";
+  return text;
+}
+
+TEST(TorchScript, AttributesThatTakeSeveralFormsMakePhases) {
+  const std::pair<const char*, const char*> wanted[] = {
+      {"streams", "0>1 1>1 state tail "}, {"remembers", "0>1 1>1 before calls level "},
+      {"alternates", "0>1 1>0 held "},    {"fills", "0>1 1>2 2>3 3>3 window.0 window.1 window.2 "},
+      {"warms_up", "0>1 1>2 2>2 "},
+  };
+  for (const auto& [name, phases] : wanted) {
+    const auto traces = capture_torchscript(fixture(name), options_of(name));
+    ASSERT_TRUE(traces.ok()) << name << ": " << traces.failure().text;
+    EXPECT_EQ(phases_of(*traces), phases) << name;
+    EXPECT_EQ(verdict_of(*traces), Verdict::kSound) << name;
+    for (const Trace& trace : *traces) EXPECT_EQ(trace.eager != nullptr, phase_of(trace) == 0);
+  }
+}
+
+TEST(TorchScript, WhatTheFirstCallMakesIsInTheBundle) {
+  const Trace trace = check("tables");
+  EXPECT_TRUE(has_finding(trace, "settled"));
+  EXPECT_TRUE(trace.states.empty());
+}
+
+TEST(TorchScript, WritesIntoSharedMemoryOfALaterPhaseAreRefused) {
+  const std::string text = failure_of("halves");
+  EXPECT_TRUE(has(text, "'left' and 'right' share memory")) << text;
+}
+
+TEST(TorchScript, SamplesOfOtherPhasesAreRefused) {
+  TorchScriptOptions options = options_of("streams");
+  std::optional<std::string> phases;
+  options.phases = &phases;
+  ASSERT_TRUE(capture_torchscript(fixture("streams"), options).ok());
+  ASSERT_TRUE(capture_torchscript(fixture("streams"), options).ok());
+  options.inputs[0] = {"x", DType::kFloat32, {2, 3}, {}, {}};
+  const auto other = capture_torchscript(fixture("streams"), options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_TRUE(has(other.failure().text, "other forms")) << other.failure().text;
 }
 
 TEST(TorchScript, MissingInputsListWhatForwardTakes) {
@@ -294,7 +365,7 @@ TEST(TorchScript, MissingInputsListWhatForwardTakes) {
        {"'x'", "x: Tensor", "mask: Optional[Tensor]", "steps: int = 2", "--input"}) {
     EXPECT_TRUE(has(text, part)) << part << " in " << text;
   }
-  EXPECT_EQ(capture_torchscript(fixture("loops"), {}).failure().error, Error::kInvalidArgument);
+  EXPECT_EQ(capture("loops", {}).failure().error, Error::kInvalidArgument);
 }
 
 TEST(TorchScript, UnknownInputsAndKindsAreNamed) {
@@ -319,7 +390,7 @@ TEST(TorchScript, WhatTheProgramRaises) {
 }
 
 TEST(TorchScript, TrainingModeIsNamed) {
-  const auto trace = capture_torchscript(fixture("training_norm"), options_of("training_norm"));
+  const auto trace = capture("training_norm", options_of("training_norm"));
   ASSERT_TRUE(trace.ok()) << trace.failure().text;
   EXPECT_TRUE(has_finding(*trace, "training-mode")) << trace->text();
   EXPECT_EQ(trace->states.size(), 3u);
@@ -336,7 +407,7 @@ TEST(TorchScript, OutputsThatAreNoTensorsAreNamed) {
 }
 
 TEST(TorchScript, ForeignOperatorsAreNamed) {
-  const auto trace = capture_torchscript(fixture("foreign_operator"), options_of("branches"));
+  const auto trace = capture("foreign_operator", options_of("branches"));
   ASSERT_FALSE(trace.ok());
   EXPECT_EQ(trace.failure().error, Error::kUnsupported);
   EXPECT_TRUE(has(trace.failure().text, "nowhere::mul")) << trace.failure().text;
@@ -344,7 +415,7 @@ TEST(TorchScript, ForeignOperatorsAreNamed) {
 
 TEST(TorchScript, DamagedFiles) {
   for (const char* name : {"cut", "empty", "damaged_code"}) {
-    const auto trace = capture_torchscript(fixture(name), {});
+    const auto trace = capture(name, {});
     ASSERT_FALSE(trace.ok()) << name;
     EXPECT_EQ(trace.failure().error, Error::kInvalidBundle) << name << trace.failure().text;
     EXPECT_TRUE(has(trace.failure().text, std::string(name) + ".pt")) << trace.failure().text;
@@ -354,7 +425,7 @@ TEST(TorchScript, DamagedFiles) {
 
 TEST(TorchScript, CheckpointsAreToldApart) {
   for (const char* name : {"checkpoint", "old_checkpoint"}) {
-    const auto trace = capture_torchscript(fixture(name), {});
+    const auto trace = capture(name, {});
     ASSERT_FALSE(trace.ok()) << name;
     EXPECT_EQ(trace.failure().error, Error::kInvalidBundle);
     EXPECT_TRUE(has(trace.failure().text, "no program")) << trace.failure().text;
