@@ -152,6 +152,9 @@ def binary(fam):
     fam.add("pow_tensor", torch.pow, pos(4), f(3, 4))
     fam.add("rpow", lambda x: 2 ** x, f(4))
     fam.add("maximum_nan", lambda a, b: (torch.maximum(a, b), torch.minimum(a, b)), special, f(10))
+    fam.add("ldexp", lambda x, n: (torch.ldexp(x, n), torch.ldexp(x, n.float() / 3), torch.ldexp(x.double(), n), torch.ldexp(n, n)), f(2, 3), lambda: torch.tensor([-3, 0, 5]))
+    for p in (1, 2, 5):
+        fam.add(f"mvlgamma_{p}", lambda x, p=p: torch.mvlgamma(x + p, p), pos(3, 4), tolerance=1e-5)
     fam.add("xlogy", torch.xlogy, lambda: torch.tensor([0.0, 1.0, 2.0]), pos(3))
     nan, inf = float("nan"), float("inf")
     fam.add("entr", lambda a: (torch.special.entr(a), torch.special.entr(a.double()), torch.special.entr(a.bfloat16()).float(), torch.special.entr(a.half()).float()),
@@ -604,6 +607,9 @@ def factory(fam):
     fam.add("large_fill", lambda x: torch.zeros(300, 300) + x, f(300))
     fam.add("tril_indices", lambda x: x[tuple(torch.tril_indices(3, 3))], f(3, 3))
     fam.add("logspace", lambda x: torch.logspace(0, 2, 3) * x, f(1), tolerance=1e-4)
+    for n in (0, 1, 2, 7):
+        fam.add(f"computed_ends_{n}", lambda x, n=n: (torch.linspace(x[0], x[1], n), torch.linspace(-1, x[1], n), torch.linspace(x[0], 3, n, dtype=torch.float64),
+                                                      torch.logspace(x[0], x[1], n, base=2), torch.linspace(x[0] * 0, (x[1] * 100).long(), n)), f(2))
 
 
 def order(fam):

@@ -529,6 +529,7 @@ UNSWEPT = {  # rule or file.cpp: reason
     "patches.cpp": MOVES + ", but cross and cdist, which are swept", "upsample.cpp": "sums with fixed weights: resize",
     **dict.fromkeys(["max_pool3d", "max_pool3d_with_indices", "avg_pool3d", "adaptive_avg_pool3d", "_adaptive_avg_pool3d",
                      "adaptive_max_pool3d"], "two pools of images, which are swept"),
+    "mvlgamma": "sums of lgamma, which is swept",
     **dict.fromkeys(["logcumsumexp", "_logcumsumexp"], "the reference's own sum by parts; its cases have infinities and NaN"),
     "conv.cpp": "conv2d, conv_transpose2d", "attention.cpp": "attention",
     **dict.fromkeys(["dropout", "native_dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"], "does nothing"),

@@ -156,6 +156,15 @@ void xlogy(RuleContext& c) {
   c.set(c.where(c.unary(UnaryFn::IsNan, y), y, zeroed));
 }
 
+/// self * 2^other. The power of an integer is computed in f32, as ATen does.
+void ldexp(RuleContext& c) {
+  const ValueId exponent = c.tensor("other");
+  const DType t = is_floating(c.dtype(exponent)) ? c.dtype(exponent) : DType::kFloat32;
+  const ValueId power = c.binary(BinaryFn::Pow, c.scalar(t, 2.0), c.cast(exponent, t));
+  const auto wide = [&](ValueId x) { return c.cast(x, c.out_dtype()); };
+  c.set(c.binary(BinaryFn::Mul, wide(c.tensor("self")), wide(power)));
+}
+
 constexpr RuleEntry kBinaryEntries[] = {
     {"add", add},
     {"sub", sub},
@@ -172,6 +181,7 @@ constexpr RuleEntry kBinaryEntries[] = {
     {"logaddexp", log_add_exp<UnaryFn::Exp>},
     {"logaddexp2", log_add_exp<UnaryFn::Exp2>},
     {"hypot", hypot},
+    {"ldexp", ldexp},
     {"xlogy", xlogy},
     {"special_xlogy", xlogy},
     {"bitwise_and", bitwise<BinaryFn::BitwiseAnd, BinaryFn::LogicalAnd>},

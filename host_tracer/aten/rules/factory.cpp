@@ -119,11 +119,15 @@ class Series {
 /// The same by operators. The step is rounded to the series' type; for f32, product and sum are
 /// rounded once (the vector units of x86-64 and Arm fuse them), because they are computed in f64. A
 /// series of one element has no step: at that size the program is another one.
-ValueId computed_linspace(RuleContext& c, double start, double end) {
+ValueId computed_linspace(RuleContext& c) {
   const int64_t n = c.out_shape().numel();
-  if (n <= 1) return c.filled(DType::kFloat64, {n}, start);
   Series series(c, c.out_dtype());
-  const ValueId first = series.number(start), last = series.number(end);
+  const auto end = [&](const char* name) {
+    return c.is_tensor(name) ? c.cast(c.reshape(c.tensor(name), {}), series.dtype())
+                             : series.number(c.number(name).as_double());
+  };
+  const ValueId first = end("start"), last = end("end");
+  if (n <= 1) return c.expand(first, {n});
   const ValueId steps = c.cast(c.constant_ints({}, {n - 1}), series.dtype());
   const auto wide = [&](ValueId x) { return c.cast(x, DType::kFloat64); };
   const ValueId step = wide(series.divide(series.subtract(last, first), steps));
@@ -135,24 +139,28 @@ ValueId computed_linspace(RuleContext& c, double start, double end) {
                  c.binary(BinaryFn::Sub, wide(last), scaled(left)));
 }
 
+bool is_computed_series(RuleContext& c) {
+  return c.any_size() || c.is_tensor("start") || c.is_tensor("end");
+}
+
 void linspace(RuleContext& c) {
+  if (is_computed_series(c)) return c.set(c.cast(computed_linspace(c), c.out_dtype()));
   const double start = c.number("start").as_double();
   const double end = c.number("end").as_double();
-  if (c.any_size()) return c.set(c.cast(computed_linspace(c, start, end), c.out_dtype()));
   const int64_t n = c.out_shape().numel();
   const DType dtype = c.out_dtype();
   set_series(c, [=](int64_t i) -> Scalar { return linspace_of(dtype, start, end, n, i); });
 }
 
 void logspace(RuleContext& c) {
-  const double start = c.number("start").as_double();
-  const double end = c.number("end").as_double();
   const double base = c.number_or("base", 10.0).as_double();
-  if (c.any_size()) {
-    const ValueId exponent = computed_linspace(c, start, end);
+  if (is_computed_series(c)) {
+    const ValueId exponent = computed_linspace(c);
     const ValueId power = c.binary(BinaryFn::Pow, c.scalar(DType::kFloat64, base), exponent);
     return c.set(c.cast(power, c.out_dtype()));
   }
+  const double start = c.number("start").as_double();
+  const double end = c.number("end").as_double();
   const int64_t n = c.out_shape().numel();
   const DType dtype = c.out_dtype();
   set_series(

@@ -166,6 +166,21 @@ void logit(RuleContext& c) {
   c.set(c.unary(UnaryFn::Log, c.binary(BinaryFn::Div, x, rest)));
 }
 
+/// The logarithm of the gamma function of p dimensions: p (p - 1) / 4 log(pi) and the sum of
+/// lgamma(x - k / 2), the smallest argument first as in ATen.
+void mvlgamma(RuleContext& c) {
+  const ValueId x = promoted_self(c);
+  const int64_t p = c.integer("p");
+  ValueId sum = kNoValue;
+  for (int64_t k = p - 1; k >= 0 && c.ok(); --k) {
+    const ValueId term =
+        c.unary(UnaryFn::Lgamma, c.binary_number(BinaryFn::Add, x, -0.5 * static_cast<double>(k)));
+    sum = sum == kNoValue ? term : c.binary(BinaryFn::Add, sum, term);
+  }
+  const double pairs = static_cast<double>(p * (p - 1)) / 4;
+  c.set(c.binary_number(BinaryFn::Add, sum, pairs * std::log(std::numbers::pi)));
+}
+
 constexpr RuleEntry kUnaryEntries[] = {
     {"asinh", asinh},
     {"acosh", acosh},
@@ -179,6 +194,7 @@ constexpr RuleEntry kUnaryEntries[] = {
     {"rad2deg", rad2deg},
     {"deg2rad", deg2rad},
     {"logit", logit},
+    {"mvlgamma", mvlgamma},
     {"special_logit", logit},
     {"bitwise_not", bitwise_not},
     {"isfinite", is_finite},
