@@ -243,7 +243,7 @@ class Checker {
         report_.left_out += cases.size() - i;
         break;
       }
-      const bool reset = !stateless_ && (i % 2 == 0 || !in_step);
+      const bool reset = after_refusal_ || (!stateless_ && (i % 2 == 0 || !in_step));
       PairedCall step{samples_of(cases[i].tensors), "", reset, true,
                       cases[i].programs == AlteredFor::kGaps};
       step.how = "altered inputs (" + cases[i].how + ")" + (reset ? "" : " after other calls");
@@ -268,7 +268,7 @@ class Checker {
       const std::string how = "call " + std::to_string(i + 1) + " in a row on ";
       PairedCall step{altered ? samples_of(altered->tensors) : sample,
                       how + (altered ? "altered inputs (" + altered->how + ")" : "the sample"),
-                      i == 0 && !stateless_,
+                      after_refusal_ || (i == 0 && !stateless_),
                       altered != nullptr,
                       altered && altered->programs == AlteredFor::kGaps,
                       i >= kLongRow};
@@ -326,6 +326,7 @@ class Checker {
     left_ -= left_ > 0 ? 1 : 0;
     ++report_.eager_calls;
     if (step.reset) history_.clear();
+    after_refusal_ = after_refusal_ && !step.reset;
     report_.altered += step.altered ? 1 : 0;
     std::string undefined;
     EagerRun eager = call_watched(*subject.eager, step, &undefined);
@@ -395,6 +396,7 @@ class Checker {
                          "one, and where extents vary a bundle has one path for all values: leave "
                          "the sample out, or export a bundle for each path"};
     }
+    after_refusal_ = true;
     if (step.altered) {
       ++report_.refused;
       if (failure.error != Error::kGuardFailed)
@@ -568,6 +570,8 @@ class Checker {
   bool asks_for_gaps_ = false;
   /// Or kernels on inputs with gaps, in the last call: not an error.
   bool rounding_differs_ = false;
+  bool after_refusal_ =
+      false;  ///< eager ran a call that the bundle refused, and may be in another state
   std::vector<CheckedCall> history_;   ///< since the last reset, if it matters
   std::optional<EagerWobble> wobble_;  ///< of the last call that needed one
   CheckReport report_;

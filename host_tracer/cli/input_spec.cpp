@@ -66,9 +66,10 @@ Outcome<Done> read_file(const std::string& path, GivenInput* input) {
   return Done{};
 }
 
-/// "3", "-2.5", "true"; nothing for other text.
+/// "3", "-2.5", "true", "True"; nothing for other text.
 std::optional<SeenNumber> parse_number(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
+  if (text == "true" || text == "True") return true;
+  if (text == "false" || text == "False") return false;
   const char* const end = text.data() + text.size();
   int64_t whole = 0;
   if (std::from_chars(text.data(), end, whole).ptr == end) return whole;
@@ -112,7 +113,9 @@ Outcome<GivenInput> parse_input_spec(const std::string& text) {
   if (!value.empty()) input.number = parse_number(value);
   if (input.number) return input;
   if (!is_file && colon == std::string::npos) {
-    return bad(text, "neither a .npy file, SHAPE:DTYPE (such as 1,3,224,224:f32) nor a number");
+    return bad(
+        text,
+        "neither a .npy file, SHAPE:DTYPE (such as 1,3,224,224:f32), a number, true nor false");
   }
   LAZYRT_TRY(is_file ? read_file(value, &input) : parse_shape_dtype(value, colon, &input));
   return input;

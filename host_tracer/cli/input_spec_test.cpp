@@ -45,6 +45,7 @@ TEST(InputSpec, Numbers) {
   EXPECT_EQ(parse_input_spec("n=3")->number, SeenNumber(int64_t{3}));
   EXPECT_EQ(parse_input_spec("n=-0.5")->number, SeenNumber(-0.5));
   EXPECT_EQ(parse_input_spec("n=true")->number, SeenNumber(true));
+  EXPECT_EQ(parse_input_spec("n=False")->number, SeenNumber(false));
   EXPECT_FALSE(parse_input_spec("x=3:f32")->number);
 }
 

@@ -117,7 +117,7 @@ class ConstantCalls {
     for (const TraceValueId id : wanted_) names.insert(maker_of(id).full_name());
     std::string text = "computed at export, from parameters and constants alone:";
     for (const std::string& name : names) text += " " + name;
-    if (made > kMuchLarger * from) {
+    if (from != 0 && made > kMuchLarger * from) {
       text += "; the results have " + std::to_string(made) +
               " bytes, what they are computed from " + std::to_string(from);
     }

@@ -45,6 +45,9 @@ class Phases(Base):
                 self.assertEqual(summary["verdict"], "SOUND")
                 self.assertGreater(summary["traces"], 1)
 
+    def test_a_state_that_requires_gradients_begins_as_in_the_file(self):
+        self.row(fixtures.ran_with_gradients)
+
     def test_what_settles_is_one_program(self):
         summary = self.row(fixtures.tables)
         self.assertEqual(summary["traces"], 1)

@@ -227,3 +227,25 @@ def test_an_interrupt_ends_the_check(bundle):
     with pytest.raises(KeyboardInterrupt):
         lazyrt.export(torch.sin, (torch.randn(4),), bundle, progress=progress)
     assert os.listdir(os.path.dirname(bundle)) == []
+
+
+class Latch(nn.Module):
+    """Calls that the bundle refuses change what later ones compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.hot = False
+
+    def forward(self, x):
+        if bool(x.mean() > 0.8):
+            self.hot = True
+        return x * 10 if self.hot else x
+
+
+def test_after_a_refused_call_a_row_begins_again(bundle):
+    report = lazyrt.export(Latch(), (torch.full((8,), 0.1),), bundle)
+    assert report.verdict == "SPECIALIZED" and checked(report)["refused"] > 0
+    program, quiet = lazyrt.load(bundle), torch.full((8,), 0.3)
+    assert torch.equal(program(quiet), quiet)
+    with pytest.raises(lazyrt.GuardError):
+        program(torch.ones(8))

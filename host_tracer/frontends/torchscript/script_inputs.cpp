@@ -52,7 +52,7 @@ void ScriptInputs::refuse(const std::string& why) const {
   TORCH_CHECK_VALUE(
       false, text,
       "\ngive each with --input NAME=FILE.npy or NAME=SHAPE:DTYPE (in a tuple or list "
-      "NAME.0, in a dict NAME.KEY, a number as NAME=3)");
+      "NAME.0, in a dict NAME.KEY, a number as NAME=3, a bool as NAME=true)");
 }
 
 const GivenInput* ScriptInputs::find(const std::string& name) {

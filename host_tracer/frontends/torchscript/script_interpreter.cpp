@@ -277,7 +277,7 @@ at::Tensor ScriptInterpreter::place(const at::Tensor& tensor) {
     placed = lazyrt::lift(tensor.detach());
   } else {
     at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
-    if (!copy.defined()) copy = tensor.requires_grad() ? tensor.detach() : clone_in_place(tensor);
+    if (!copy.defined()) copy = clone_in_place(tensor);
     placed = copy;
   }
   if (tensor.requires_grad()) trained_.insert(placed.unsafeGetTensorImpl());

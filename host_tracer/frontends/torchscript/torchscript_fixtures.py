@@ -679,6 +679,24 @@ def halves():
     return torch.jit.script(Halves()), {"x": normal(3)}
 
 
+class Accumulates(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("sum", torch.zeros(4))
+
+    def forward(self, x):
+        self.sum.mul_(0.5).add_(self.linear(x))
+        return self.sum * 1
+
+
+@case
+def ran_with_gradients():
+    module = torch.jit.script(Accumulates())
+    module(normal(4))  # the state requires gradients from here on, also in the file
+    return module, {"x": normal(4)}
+
+
 def rewritten(source, target, change):
     """A copy of an archive with the text of its code changed."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
