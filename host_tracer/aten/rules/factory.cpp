@@ -127,7 +127,7 @@ ValueId computed_linspace(RuleContext& c) {
                              : series.number(c.number(name).as_double());
   };
   const ValueId first = end("start"), last = end("end");
-  if (n <= 1) return c.expand(first, {n});
+  if (n <= 1) return c.expand(c.cast(first, DType::kFloat64), {n});
   const ValueId steps = c.cast(c.constant_ints({}, {n - 1}), series.dtype());
   const auto wide = [&](ValueId x) { return c.cast(x, DType::kFloat64); };
   const ValueId step = wide(series.divide(series.subtract(last, first), steps));
