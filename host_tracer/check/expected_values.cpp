@@ -8,6 +8,7 @@
 
 #include "host_tracer/graph/evaluate.h"
 #include "host_tracer/record/capture.h"
+#include "host_tracer/trace/operands.h"
 #include "runtime/op/node_work.h"
 
 namespace lazyrt {
@@ -35,12 +36,7 @@ at::Tensor tensor_of(DType dtype, const Shape& shape, const ConstantData& data) 
 
 std::vector<TraceValueId> operands_of(const TraceNode& node) {
   std::vector<TraceValueId> values;
-  for (const auto& [name, arg] : node.args) {
-    if (const auto* one = std::get_if<TensorArg>(&arg)) values.push_back(one->value);
-    if (const auto* list = std::get_if<std::vector<TensorArg>>(&arg)) {
-      for (const TensorArg& item : *list) values.push_back(item.value);
-    }
-  }
+  for_each_operand(node, [&](TraceValueId id) { values.push_back(id); });
   return values;
 }
 

@@ -27,7 +27,7 @@ constexpr int kPlaces = 8;  ///< last places by which the inputs of that evaluat
 constexpr size_t kWithLargerNumbers = 4;
 
 bool is_far(const at::Tensor& ours, const at::Tensor& eager, const Wobble& wobble) {
-  if (at::equal(ours, eager)) return false;  // most are equal, and the rest takes time
+  if (at::equal(ours, eager)) return false;  // most are equal, and the comparison below is slow
   const Comparison comparison = compare_results(ours, eager, wobble);
   return !comparison.ok && comparison.of_bound > kFar;
 }

@@ -11,9 +11,9 @@
 
 namespace lazyrt {
 
-/// Computes, by ATen, the chosen calls that depend on constants alone: on parameters and buffers
-/// too, but for those that the program writes, here or (`written`, names) in another trace. The
-/// results become constants of the trace, and a note says so. Fails with ATen's error.
+/// Computes, by ATen, the chosen calls that depend on constants alone. Parameters and buffers count
+/// as constants unless the program writes them, in this trace or (`written`, names) in another one.
+/// The results become constants of the trace, and a note says so. Fails with ATen's error.
 Outcome<Done> compute_constant_calls(Trace* trace, const std::set<std::string>& written,
                                      const std::function<bool(const TraceNode&)>& is_chosen);
 

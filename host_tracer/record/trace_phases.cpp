@@ -8,6 +8,7 @@
 
 #include "host_tracer/record/capture.h"
 #include "host_tracer/record/trace_eval.h"
+#include "host_tracer/trace/operands.h"
 #include "host_tracer/trace/prune_trace.h"
 
 namespace lazyrt {
@@ -88,16 +89,6 @@ class Folded {
     return found == leaves_.end() ? kNoTraceValue : found->second;
   }
 
-  template <typename Fn>
-  static void for_operands(const TraceNode& node, const Fn& fn) {
-    for (const auto& [name, arg] : node.args) {
-      if (const auto* one = std::get_if<TensorArg>(&arg)) fn(one->value);
-      const auto* list = std::get_if<std::vector<TensorArg>>(&arg);
-      if (!list) continue;
-      for (const TensorArg& item : *list) fn(item.value);
-    }
-  }
-
  private:
   void find_dynamic(const Names& states) {
     dynamic_.resize(trace_.values.size());
@@ -110,9 +101,7 @@ class Folded {
     }
     for (const TraceNode& node : trace_.nodes) {
       bool depends = false;
-      for_operands(node, [&](TraceValueId id) {
-        depends = depends || (id != kNoTraceValue && dynamic(id));
-      });
+      for_each_operand(node, [&](TraceValueId id) { depends = depends || dynamic(id); });
       if (!depends) continue;
       nodes_.push_back(&node);
       for (const TraceValueId id : node.outputs) {
@@ -131,7 +120,7 @@ class Folded {
       out.value = id;
       fixed.outputs.push_back(out);
     };
-    for (const TraceNode* node : nodes_) for_operands(*node, need);
+    for (const TraceNode* node : nodes_) for_each_operand(*node, need);
     for (const TraceOutput& out : trace_.outputs) need(out.value);
     for (const TraceGuard& guard : trace_.guards) need(guard.value);
     for (const TraceState& state : trace_.states) need(state.next);

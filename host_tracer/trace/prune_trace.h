@@ -13,7 +13,7 @@ std::vector<bool> live_values(const Trace& trace, const std::vector<TraceValueId
 /// What a bundle needs for sure: outputs and states.
 std::vector<TraceValueId> result_roots(const Trace& trace);
 
-/// Removes what outputs, guards and states do not need, and renumbers the rest in the same order.
+/// Removes what outputs, guards and states do not need, and renumbers what stays in the same order.
 /// Inputs stay.
 void prune_trace(Trace& trace);
 

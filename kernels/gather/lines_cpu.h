@@ -1,7 +1,7 @@
 #pragma once
 
-// The lines of an index operand along an axis: what gather and scatter do in one of them concerns
-// no other, so that threads share them.
+// The lines of an index operand along an axis, which gather and scatter divide among threads: what
+// happens in one line does not depend on another.
 
 #include "kernels/common/strides.h"
 #include "kernels/gather/index_check.h"
@@ -24,9 +24,9 @@ inline Shape without_axis(Shape shape, int axis) {
   return shape;
 }
 
-/// Calls body(offsets, steps, count) for runs of positions of the lines [first, last) of a row of
-/// lines.loops: along the axis where it is the innermost, else along the lines, so that neighbours
-/// in memory follow each other. In each line the positions ascend.
+/// Calls body(offsets, steps, count) for the positions of lines [first, last) of a row of
+/// lines.loops: line by line if the axis is the innermost, else position by position, so that
+/// neighbours in memory follow each other. Within a line, positions ascend.
 template <int N, class Body>
 void for_runs(const IndexLines<N>& lines, const int64_t* offset, const int64_t* step, int64_t first,
               int64_t last, const Body& body) {

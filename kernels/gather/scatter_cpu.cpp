@@ -1,9 +1,8 @@
 // torch.scatter and scatter_reduce, line by line on all threads after all indices were checked. A
 // line's elements are taken in order, so that of equal indices the last is assigned.
 
-#include <cstring>
-
 #include "kernels/common/arithmetic.h"
+#include "kernels/common/copy.h"
 #include "kernels/common/element.h"
 #include "kernels/gather/lines_cpu.h"
 
@@ -68,19 +67,12 @@ Fault combine_lines(const RunContext& context) {
   return {};
 }
 
-void copy_all(const RunContext& context) {
-  const char* x = context.inputs[0].as<const char>();
-  char* y = context.outputs[0].as<char>();
-  parallel_for(cpu_services(context), context.inputs[0].bytes(), grain_of(1) * 8,
-               [=](size_t begin, size_t end) { std::memcpy(y + begin, x + begin, end - begin); });
-}
-
 template <class I>
 Fault scatter_by(const RunContext& context) {
   const auto& a = context.attrs.as<fb::Scatter>();
   const TensorView& x = context.inputs[0];
   LAZYRT_RETURN_IF_ERROR(check_all_indices<I>("scatter", context.inputs[1], x.shape[a.axis()]));
-  copy_all(context);
+  copy_bytes(context.outputs[0].data, x.data, x.bytes());
   if (context.inputs[1].numel() == 0) return {};
   if (a.fn() != Fn::Assign) {
     return visit_dtype(CombinedTypes{}, x.dtype, [&](auto type) {

@@ -39,7 +39,7 @@ bool reduced_view(const NodeSpec& node, AxisView* view) {
   return true;
 }
 
-/// Of float32.
+/// Whether the function has vector code, for float32.
 bool has_vectors(Fn fn) {
   return fn == Fn::Sum || fn == Fn::Mean || fn == Fn::Max || fn == Fn::Min;
 }

@@ -59,7 +59,7 @@ struct All {
   static Acc f(Acc y, Acc x) { return (y.byte & x.byte) != 0; }
 };
 
-/// Also a bool of another byte than 0 and 1 becomes one of these.
+/// Converts an element to the accumulator; any byte of a bool becomes 0 or 1.
 template <class Acc, class T>
 Acc element(T x) {
   if constexpr (std::is_same_v<Acc, Bool>)
@@ -68,7 +68,7 @@ Acc element(T x) {
     return static_cast<Acc>(x);
 }
 
-/// Four results at once, which do not wait for each other.
+/// Folds into four accumulators, so that no step waits for the one before it.
 template <class F, class T>
 typename F::Acc fold_row(const T* x, int64_t n) {
   using Acc = typename F::Acc;
@@ -119,8 +119,7 @@ void fold(const RunContext& context, const AxisView& view) {
                });
 }
 
-/// Max and min of bools are any and all. Of floats, all but products have vector code or are any
-/// and all.
+/// Max and min of bools are any and all. For float32 only products, any and all come here.
 template <class T>
 void run_typed(const RunContext& context, fb::ReduceFn fn, const AxisView& view) {
   using Fn = fb::ReduceFn;

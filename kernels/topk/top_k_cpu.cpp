@@ -17,7 +17,7 @@ namespace {
 
 using TopKTypes = Types<float, int64_t, int32_t>;
 
-/// An element of four bytes: its place in the upper half, its index in the lower one.
+/// An entry for elements of four bytes: the place in the upper half, the index in the lower half.
 struct Packed {
   static Packed make(uint32_t place, uint32_t index) { return {uint64_t{place} << 32 | index}; }
   int64_t index() const { return static_cast<int64_t>(bits & UINT32_MAX); }
@@ -26,7 +26,7 @@ struct Packed {
   uint64_t bits;
 };
 
-/// One of eight bytes.
+/// An entry for elements of eight bytes.
 struct Pair {
   static Pair make(uint64_t place, uint32_t index) { return {place, index}; }
   int64_t index() const { return at; }
@@ -73,9 +73,9 @@ Fault prepare(const PrepareContext& context, PreparedKernel* prepared) {
   return {};
 }
 
-/// Without `sorted` ATen sorts as well where few are wanted (TopKImpl.h).
+/// Even without `sorted`, ATen sorts if at most one in kFew elements is wanted (TopKImpl.h).
 constexpr int64_t kFew = 64;
-/// With fewer than this part of the elements wanted, a heap of them beats sorting all.
+/// If fewer than one in kHeap elements is wanted, a heap of these is faster than sorting all.
 constexpr int64_t kHeap = 8;
 
 template <class Entry>

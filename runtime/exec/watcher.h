@@ -27,7 +27,7 @@ class WatchedSpan {
     span_.kind = kind;
     if (watch_ != nullptr) span_.begin = platform_ticks();
   }
-  /// Tells, and returns the status.
+  /// Reports the span with its status to the watch; returns the status.
   Fault end(Fault fault) { return !kCanWatch || watch_ == nullptr ? fault : tell(fault); }
 
  private:

@@ -521,8 +521,8 @@ bool is_sorted_for(RuleContext& c, ValueId x, ValueId others) {
   return c.has("elements") && c.has("test_elements") && c.numel(others) >= few;
 }
 
-/// Which elements occur again later: if ATen is told that each occurs once, and sorts, it takes the
-/// later one for an element of the other tensor.
+/// Marks elements that occur again later. With assume_unique, ATen's sort takes the later one of
+/// two equal elements for an element of the other tensor.
 ValueId comes_again(RuleContext& c, ValueId x) {
   const int64_t n = c.numel(x);
   const ValueId later = c.binary(BinaryFn::Lt, c.sequence({n, 1}), c.sequence({n}));

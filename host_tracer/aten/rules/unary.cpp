@@ -40,7 +40,7 @@ void bitwise_not(RuleContext& c) {
   c.set(c.unary(is_bool ? UnaryFn::LogicalNot : UnaryFn::BitwiseNot, promoted_self(c)));
 }
 
-/// The operand as predicates on floating values need it, whatever its type.
+/// The operand as a floating value: integers and bools are cast to f32.
 ValueId floating_self(RuleContext& c) {
   const ValueId x = c.tensor("self");
   return is_floating(c.dtype(x)) ? x : c.cast(x, DType::kFloat32);

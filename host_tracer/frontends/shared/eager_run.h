@@ -10,9 +10,9 @@
 
 namespace lazyrt {
 
-/// The results of `call`, flattened under "out" (see flatten_outputs), or what it threw. `names`
-/// are the results' names at capture: a result that is nested differently is told. Without
-/// `gradients` autograd is off.
+/// Runs `call` and returns its results, flattened under "out" (see flatten_outputs), or the text of
+/// what it threw. `names` are the results' names at capture: if results are nested differently,
+/// EagerRun::other_structure says so. Without `gradients` autograd is off.
 EagerRun eager_run(const std::vector<std::string>& names, bool gradients,
                    const std::function<c10::IValue()>& call);
 

@@ -15,16 +15,16 @@ namespace lazyrt {
 
 struct ScriptCapture {
   Outcome<Trace> trace = Failure();
-  std::string interface;  ///< see TorchScriptOptions; empty if it has none
-  /// Numbers among the attributes that change from call to call and are no states yet: see
-  /// ScriptState. Only in a phase; elsewhere they have become states.
+  std::string interface;  ///< see TorchScriptOptions; empty if not asked for
+  /// Numbers among the attributes that change from call to call and are not states yet (see
+  /// ScriptState). Only in a phase; otherwise they have become states.
   std::vector<std::string> changing_numbers;
-  std::vector<std::string> steering_numbers;  ///< that are states, and decide the program's path
+  std::vector<std::string> steering_numbers;  ///< states on which the program's path depends
   bool changes_form = false;                  ///< some attribute: see ScriptState::changing_forms()
 };
 
 /// Captures `module`, which is `file` or, in a phase, a copy of it. `varying`: see CaptureRequest.
-/// May throw c10::Error, a c10::ValueError if options.inputs are no arguments of forward.
+/// May throw c10::Error, a c10::ValueError if options.inputs do not fit forward.
 ScriptCapture capture_script(const torch::jit::Module& file, ScriptModule module,
                              const TorchScriptOptions& options,
                              const std::vector<std::string>& varying = {});

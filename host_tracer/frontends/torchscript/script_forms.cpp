@@ -37,6 +37,11 @@ void visit_items(const IValue& value, const std::string& path,
   }
 }
 
+at::Tensor number_tensor(const IValue& value) {
+  const at::Scalar number = value.toScalar();
+  return at::scalar_tensor(number, number.type());
+}
+
 std::string type_of(const at::Tensor& tensor) {
   std::ostringstream text;
   text << c10::getDtypeNames(tensor.scalar_type()).first << '[';

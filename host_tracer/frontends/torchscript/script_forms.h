@@ -35,6 +35,9 @@ using ScriptForm = std::map<std::string, ScriptPart>;
 /// "float32[2, 1, 128]", as Python writes it.
 std::string type_of(const at::Tensor& tensor);
 
+/// A plain number as a tensor of no dims.
+at::Tensor number_tensor(const c10::IValue& number);
+
 /// Adds the form of an attribute. Attributes of an object have paths of their own.
 void add_form(const c10::IValue& value, const std::string& path, ScriptForm& form);
 

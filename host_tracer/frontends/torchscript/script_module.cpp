@@ -109,11 +109,6 @@ bool same_items(c10::ArrayRef<IValue> a, c10::ArrayRef<IValue> b) {
   return true;
 }
 
-at::Tensor number_tensor(const IValue& value) {
-  const at::Scalar number = value.toScalar();
-  return at::scalar_tensor(number, number.type());
-}
-
 /// A plain or lazy number as a lazy tensor.
 at::Tensor as_number(const IValue& value) {
   return value.isTensor() ? value.toTensor() : lazyrt::lift(number_tensor(value));

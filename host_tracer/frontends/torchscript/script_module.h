@@ -39,7 +39,7 @@ class ScriptModule {
   /// dict.
   std::vector<std::string> names_of(const at::TensorImpl* tensor) const;
 
-  /// Calls `visit` with each attribute and its path, also of objects that are no modules.
+  /// Calls `visit` with each attribute and its path, also with those of objects other than modules.
   void visit_attributes(
       const std::function<void(const c10::IValue& value, const std::string& path)>& visit) const;
 

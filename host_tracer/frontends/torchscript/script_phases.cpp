@@ -80,7 +80,7 @@ void separate(const torch::jit::Module& module, const std::set<const void*>& kno
   }
 }
 
-/// The module in a row of calls, as far as it has come.
+/// A copy of the module after the calls so far.
 class Row {
  public:
   explicit Row(const PhasesRequest& request)
@@ -153,7 +153,7 @@ class Forms {
     return true;
   }
 
-  /// Whether a form comes again, as far as calls were made.
+  /// Whether a form recurs among the calls that were made.
   bool find_end() {
     for (count_ = 1; count_ < forms_.size(); ++count_) {
       for (again_ = 0; again_ < count_; ++again_) {
@@ -277,7 +277,8 @@ class PhasesCapturer {
  private:
   ScriptModule module_in(size_t phase, const torch::jit::Module& module) const {
     auto known = std::make_shared<ScriptPhase>();
-    for (size_t i = 1; i <= forms_.count(); ++i) {  // what is there before any call gives way
+    for (size_t i = 1; i <= forms_.count();
+         ++i) {  // the file's types come last: later ones get the plain names
       for (const auto& [path, part] : forms_.form(i % forms_.count()))
         if (!part.type.empty()) known->types.emplace(path, part.type);
     }
@@ -396,7 +397,7 @@ class PhasesCapturer {
       contents[parameter.name] = to_sample(parameter.tensor);
     file.visit_attributes([&](const IValue& value, const std::string& path) {
       if (!value.isScalar() || file.kept_numbers().count(path) == 0) return;
-      const at::Tensor number = at::scalar_tensor(value.toScalar(), value.toScalar().type());
+      const at::Tensor number = number_tensor(value);
       contents[file.phase()->state_name(path, number)] = to_sample(number);
     });
     for (const Trace& trace : traces_) {

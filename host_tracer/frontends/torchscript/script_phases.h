@@ -26,7 +26,7 @@ struct PhasesRequest {
   /// Captures a call on the sample. `varying`: see CaptureRequest.
   std::function<ScriptCapture(ScriptModule module, const std::vector<std::string>& varying)>
       capture;
-  /// Numbers that steer the program: they are no states.
+  /// Numbers on which the program's path depends: they do not become states.
   std::vector<std::string> steering;
 };
 

@@ -38,7 +38,7 @@ class VulkanCache {
   enum class Kind : uint32_t { kPipelines = 1, kVerdict = 2 };
 
   /// nullptr: nothing is kept. kInvalidArgument: a path that is too long. REQUIRES: called once,
-  /// before the rest.
+  /// before the other functions.
   Fault open(const char* folder, const VulkanPhysical& device);
   bool is_open() const { return folder_[0] != '\0'; }
   /// Reads the file of this kind and bundle (0: of all bundles), if there is an undamaged one of

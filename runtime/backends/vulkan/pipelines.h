@@ -23,7 +23,8 @@ class VulkanPipelines {
   VulkanPipelines& operator=(const VulkanPipelines&) = delete;
   ~VulkanPipelines();
 
-  /// Makes the cache with the data that was kept. REQUIRES: called once, before the rest.
+  /// Makes the cache with the data that was kept. REQUIRES: called once, before the other
+  /// functions.
   Fault open();
   /// Writes the driver's pipeline data to the cache, unless it came from there.
   Status save();

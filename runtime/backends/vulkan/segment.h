@@ -22,8 +22,8 @@ class VulkanSegment {
   VulkanSegment& operator=(const VulkanSegment&) = delete;
   ~VulkanSegment();
 
-  /// REQUIRES: called once, before the rest. *prepared gets what the nodes need. If it refuses a
-  /// node, *refused is the node's place in the spec.
+  /// REQUIRES: called once, before the other functions. *prepared gets what the nodes need. If it
+  /// refuses a node, *refused is the node's place in the spec.
   Fault compile(const SegmentSpec& spec, PreparedKernel* prepared, size_t* refused);
   /// Records the commands again. REQUIRES: none of them is queued or runs.
   Fault bind(Span<const TensorView> operands, void* workspace);

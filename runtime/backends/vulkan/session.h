@@ -22,7 +22,7 @@ class VulkanSession {
   VulkanSession& operator=(const VulkanSession&) = delete;
   ~VulkanSession();
 
-  /// REQUIRES: called once, before the rest.
+  /// REQUIRES: called once, before the other functions.
   Fault make();
   VulkanProgram& program() { return program_; }
   VulkanDevice& device() { return program_.device(); }

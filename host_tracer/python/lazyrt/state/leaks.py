@@ -52,7 +52,7 @@ class Leaks:
             raise ExportError(f"{leak}, where LazyRT cannot follow it; {ADVICE}")
 
     def _find(self):
-        """Returns what is still alive, and forgets the rest."""
+        """Returns the objects that are still alive; the others are removed."""
         ours, alive = set(map(id, self._ours)), []
         for reference in list(self._made):
             value = reference()
